@@ -1,0 +1,35 @@
+/*
+ * merge_plan.h
+ *	  A table's compiled rules, cached until its catalog entry changes.
+ */
+#ifndef MERGE_PLAN_H
+#define MERGE_PLAN_H
+
+#include "postgres.h"
+
+#include "catalog/options.h"
+#include "merge/merge.h"
+#include "utils/rel.h"
+
+/*
+ * merge_plan_get
+ *		The rules of an open table (caller holds a lock), or NULL when it does
+ *		not merge: no engine among its stored options, or no primary key.
+ *
+ * The result stays valid until merge_plan_release, even if the catalog entry
+ * changes in between; each get must be paired with a release (at transaction
+ * end all are released).  Raises
+ * ERRCODE_INVALID_OBJECT_DEFINITION when a stored option has lost its meaning.
+ */
+extern MergePlan *merge_plan_get(Relation relation);
+extern void merge_plan_release(MergePlan *plan);
+
+/*
+ * merge_plan_compile
+ *		Checks the options against the table's columns and compiles them.  The
+ *		result is allocated in CurrentMemoryContext.  With no primary key yet,
+ *		checks what can be checked and leaves nkeys at 0.
+ */
+extern MergePlan *merge_plan_compile(Relation relation, const MergeOptions *options);
+
+#endif							/* MERGE_PLAN_H */
