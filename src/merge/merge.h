@@ -53,6 +53,8 @@ typedef struct SequenceOrder
 	int		   *columns;		/* indexes into the row arrays */
 	SortSupportData *sort;		/* one for each column; NULLs first, never
 								 * reversed */
+	int16	   *typlen;			/* of each column's type, as is typbyval */
+	bool	   *typbyval;
 	bool		descending;		/* smaller values are newer; NULL stays lowest */
 } SequenceOrder;
 
@@ -81,6 +83,7 @@ typedef struct MergeColumn
 	int32		typmod;
 	int16		typlen;
 	bool		typbyval;
+	Oid			collation;
 } MergeColumn;
 
 /* A table's compiled rules. */
@@ -102,10 +105,13 @@ typedef struct MergePlan
 	MergeMemory memory;
 } MergePlan;
 
+/* The values of a table's or a group's sequence fields in one row. */
+typedef NullableDatum *SequenceValue;
+
 /*
  * An incoming row.  named tells which columns the statement names; NULL
  * stands for all of them.  Columns that are not named hold their DEFAULT, or
- * NULL.
+ * NULL; merge_row_init() makes unnamed sequence fields NULL.
  */
 typedef struct MergeRow
 {
@@ -113,6 +119,80 @@ typedef struct MergeRow
 	bool	   *isnull;
 	const bool *named;
 	RowKind		kind;
+	SequenceValue sequence;		/* of sequence.field; NULL without */
+	uint64		arrival;		/* its place among the rows of its statement */
 } MergeRow;
+
+/*
+ * The state of one key.  values and isnull are the row, while there is one.
+ * The versions say how new each part of it is; a NULL version is older than
+ * everything.  A pure function of the rows seen so far: what of it outlives
+ * the statement is up to the caller.
+ */
+typedef struct MergeState
+{
+	bool		exists;
+	Datum	   *values;
+	bool	   *isnull;
+	SequenceValue row_version;	/* highest sequence merged into the row */
+	SequenceValue *versions;	/* by column; NULL unless the plan's memory is
+								 * more than MERGE_MEMORY_NONE */
+	SequenceValue removed;		/* sequence of the newest removal, or NULL */
+} MergeState;
+
+#define MergeRowNames(row, column) ((row)->named == NULL || (row)->named[column])
+
+/* merge.c */
+extern void merge_row_init(const MergePlan *plan, MergeRow *row);
+extern MergeState *merge_state_create(const MergePlan *plan);
+extern void merge_state_clear(const MergePlan *plan, MergeState *state);
+extern void merge_state_load(const MergePlan *plan, MergeState *state,
+							 const Datum *values, const bool *isnull);
+extern void merge_apply(const MergePlan *plan, MergeState *state,
+						const MergeRow *row);
+extern void merge_fold(const MergePlan *plan, MergeState *state,
+					   MergeRow **rows, int nrows);
+extern int	merge_rows_compare(const MergePlan *plan,
+							   const MergeRow *a, const MergeRow *b);
+extern const char *merge_engine_name(MergeEngine engine);
+
+/* one for each engine, called by merge_apply */
+extern void deduplicate_apply(const MergePlan *plan, MergeState *state,
+							  const MergeRow *row);
+extern void partial_update_apply(const MergePlan *plan, MergeState *state,
+								 const MergeRow *row);
+extern void aggregation_apply(const MergePlan *plan, MergeState *state,
+							  const MergeRow *row);
+extern void aggregation_fold(const MergePlan *plan, MergeState *state,
+							 MergeRow **rows, int nrows);
+extern void first_row_apply(const MergePlan *plan, MergeState *state,
+							const MergeRow *row);
+
+/* row.c: what the engines have in common */
+extern void merge_take_row(const MergePlan *plan, MergeState *state,
+						   const MergeRow *row);
+extern void merge_create_row(const MergePlan *plan, MergeState *state,
+							 const MergeRow *row);
+extern void merge_advance(const MergePlan *plan, MergeState *state,
+						  const MergeRow *row);
+extern void merge_take_column(MergeState *state, int column,
+							  const MergeRow *row);
+extern void merge_combine(const MergePlan *plan, MergeState *state, int column,
+						  NullableDatum input, bool first, bool late);
+extern void merge_retract(const MergePlan *plan, MergeState *state, int column,
+						  const MergeRow *row);
+
+/* sequence.c */
+extern SequenceValue sequence_read(const SequenceOrder *order,
+								   const Datum *values, const bool *isnull);
+extern int	sequence_compare(const SequenceOrder *order,
+							 SequenceValue a, SequenceValue b);
+extern bool sequence_is_null(const SequenceOrder *order, SequenceValue value);
+extern SequenceValue sequence_copy(const SequenceOrder *order,
+								   SequenceValue value);
+
+/* rowkind.c */
+extern RowKind rowkind_parse(const MergePlan *plan, NullableDatum value);
+extern const char *rowkind_name(RowKind kind);
 
 #endif							/* MERGE_H */

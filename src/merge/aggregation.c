@@ -1,0 +1,204 @@
+/*
+ * aggregation.c
+ *	  Column by column, the result of an aggregate function.
+ *
+ * aggregation_apply takes rows as they arrive.  aggregation_fold takes the
+ * rows of one statement for one key in order, for the rules that depend on
+ * the whole order: those older than the stored row are folded among
+ * themselves first and put under it, then the newer ones go on top.
+ */
+#include "postgres.h"
+
+#include "merge/merge.h"
+
+/* Does a function fold this column? */
+static bool
+aggregation_folds(const MergePlan *plan, int c)
+{
+	const MergeColumn *column = &plan->columns[c];
+
+	return column->aggregator != NULL && !column->dropped &&
+		!column->generated && !column->key && !column->sequence &&
+		c != plan->rowkind;
+}
+
+/* Fold a row's value into one column. */
+static void
+aggregation_combine_column(const MergePlan *plan, MergeState *state, int c,
+						   const MergeRow *row, bool first)
+{
+	const FieldAggregator *function = plan->columns[c].aggregator->function;
+	SequenceValue *version = state->versions ? &state->versions[c] : NULL;
+	NullableDatum input = {
+		.value = row->values[c],
+		.isnull = row->isnull[c]
+	};
+
+	if (input.isnull && !function->takes_null)
+		return;
+	if (version != NULL && function->order == AGGREGATOR_NEWEST)
+	{
+		if (sequence_compare(plan->sequence, row->sequence, *version) < 0)
+			return;
+		*version = row->sequence;
+	}
+	if (version != NULL && function->order == AGGREGATOR_OLDEST)
+	{
+		if (*version != NULL &&
+			sequence_compare(plan->sequence, row->sequence, *version) >= 0)
+			return;
+		*version = row->sequence;
+		merge_take_column(state, c, row);
+		return;
+	}
+	merge_combine(plan, state, c, input, first, false);
+}
+
+/* Take a row's value out of one column. */
+static void
+aggregation_retract_column(const MergePlan *plan, MergeState *state, int c,
+						   const MergeRow *row)
+{
+	const AggregatorColumn *aggregator = plan->columns[c].aggregator;
+	const FieldAggregator *function = aggregator->function;
+
+	if (aggregator->ignore_retract)
+		return;
+	if (state->versions != NULL && function->order == AGGREGATOR_NEWEST)
+	{
+		/* a newer value has superseded what this row takes back */
+		if (sequence_compare(plan->sequence, row->sequence, state->versions[c]) < 0)
+			return;
+		if (function->takes_null || !row->isnull[c])
+			state->versions[c] = row->sequence;
+	}
+	merge_retract(plan, state, c, row);
+}
+
+/*
+ * aggregation_apply
+ *		Gives each column's value to its function.  Raises
+ *		ERRCODE_FEATURE_NOT_SUPPORTED where a function cannot retract.
+ */
+void
+aggregation_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
+{
+	bool		retract = RowKindIsRetract(row->kind);
+	bool		first = !state->exists;
+
+	if (row->kind == ROWKIND_DELETE && plan->remove_on_delete)
+	{
+		state->exists = false;
+		state->removed = row->sequence;
+		return;
+	}
+	if (first)
+		merge_create_row(plan, state, row);
+	for (int c = 0; c < plan->natts; c++)
+	{
+		bool		named = MergeRowNames(row, c);
+
+		if (!aggregation_folds(plan, c))
+			continue;
+		if (retract)
+		{
+			if (named)
+				aggregation_retract_column(plan, state, c, row);
+		}
+		else if (named ||
+				 plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST)
+			aggregation_combine_column(plan, state, c, row, first);
+	}
+	merge_advance(plan, state, row);
+}
+
+/* Put the state of the late rows under the stored row, one column. */
+static void
+aggregation_put_under(const MergePlan *plan, MergeState *state, int c,
+					  const MergeState *late)
+{
+	const FieldAggregator *function = plan->columns[c].aggregator->function;
+	NullableDatum input = {
+		.value = late->values[c],
+		.isnull = late->isnull[c]
+	};
+
+	switch (function->order)
+	{
+		case AGGREGATOR_ANY_ORDER:
+		case AGGREGATOR_IN_ORDER:
+			if (!input.isnull)
+				merge_combine(plan, state, c, input, false, true);
+			break;
+		case AGGREGATOR_NEWEST:
+			if (sequence_compare(plan->sequence, late->versions[c], state->versions[c]) <= 0)
+				break;
+			state->values[c] = input.value;
+			state->isnull[c] = input.isnull;
+			state->versions[c] = late->versions[c];
+			break;
+		case AGGREGATOR_OLDEST:
+			if (late->versions[c] == NULL)
+				break;
+			state->values[c] = input.value;
+			state->isnull[c] = input.isnull;
+			state->versions[c] = late->versions[c];
+			break;
+	}
+}
+
+/*
+ * Merge the rows that are older than the stored one.  What they add is folded
+ * among themselves and goes under the stored values; what they take back is
+ * taken from the result.  A late removal reaches only rows older than itself.
+ */
+static void
+aggregation_fold_late(const MergePlan *plan, MergeState *state,
+					  MergeRow **rows, int nrows)
+{
+	MergeState *late = merge_state_create(plan);
+
+	for (int i = 0; i < nrows; i++)
+	{
+		if (!RowKindIsRetract(rows[i]->kind) ||
+			(rows[i]->kind == ROWKIND_DELETE && plan->remove_on_delete))
+			merge_apply(plan, late, rows[i]);
+	}
+	if (late->exists)
+	{
+		for (int c = 0; c < plan->natts; c++)
+		{
+			if (aggregation_folds(plan, c))
+				aggregation_put_under(plan, state, c, late);
+		}
+	}
+	for (int i = 0; i < nrows; i++)
+	{
+		if (RowKindIsRetract(rows[i]->kind) &&
+			!(rows[i]->kind == ROWKIND_DELETE && plan->remove_on_delete))
+			merge_apply(plan, state, rows[i]);
+	}
+}
+
+/*
+ * aggregation_fold
+ *		Merges the rows of one statement, sorted by sequence and arrival, into
+ *		the state as it was before the statement.
+ */
+void
+aggregation_fold(const MergePlan *plan, MergeState *state, MergeRow **rows,
+				 int nrows)
+{
+	int			nlate = 0;
+
+	if (state->exists)
+	{
+		while (nlate < nrows &&
+			   sequence_compare(plan->sequence, rows[nlate]->sequence, state->row_version) < 0)
+			nlate++;
+		if (nlate > 0)
+			aggregation_fold_late(plan, state, rows, nlate);
+	}
+	for (int i = nlate; i < nrows; i++)
+		merge_apply(plan, state, rows[i]);
+}

@@ -1,0 +1,202 @@
+/*
+ * merge.c
+ *	  The state of a key, and how rows are merged into it.
+ *
+ * Everything that decides the content of a row goes through merge_apply (one
+ * row, in the order of arrival) or merge_fold (all rows of a key that one
+ * statement brings).
+ *
+ * Where a table has a sequence field, the order of arrival must not matter
+ * within a statement.  Most rules get by with versions: each column remembers
+ * the sequence of the row that set it, and a removal its own.  A few
+ * functions, listagg for one, depend on the whole order; for them the rows of
+ * the statement are sorted and folded again (MERGE_MEMORY_LOG).
+ */
+#include "postgres.h"
+
+#include "merge/merge.h"
+
+static const char *const engine_names[] = {
+	[MERGE_DEDUPLICATE] = "deduplicate",
+	[MERGE_PARTIAL_UPDATE] = "partial-update",
+	[MERGE_AGGREGATION] = "aggregation",
+	[MERGE_FIRST_ROW] = "first-row",
+};
+
+/* merge_engine_name: an engine's name, as options spell it */
+const char *
+merge_engine_name(MergeEngine engine)
+{
+	return engine_names[engine];
+}
+
+/*
+ * merge_row_init
+ *		Completes a row whose values, isnull and named are set: reads its kind
+ *		and sequence, and makes the sequence fields that the statement does not
+ *		name NULL (SEMANTICS, rule 32), in the arrays given.  The sequence is
+ *		allocated in CurrentMemoryContext.  Raises
+ *		ERRCODE_INVALID_PARAMETER_VALUE for a bad row kind.
+ */
+void
+merge_row_init(const MergePlan *plan, MergeRow *row)
+{
+	row->kind = ROWKIND_INSERT;
+	if (plan->rowkind >= 0)
+	{
+		NullableDatum kind = {
+			.value = row->values[plan->rowkind],
+			.isnull = row->isnull[plan->rowkind]
+		};
+
+		row->kind = rowkind_parse(plan, kind);
+	}
+
+	if (row->named != NULL)
+	{
+		for (int c = 0; c < plan->natts; c++)
+		{
+			const MergeColumn *column = &plan->columns[c];
+
+			if ((column->sequence || column->group_sequence >= 0) && !row->named[c])
+				row->isnull[c] = true;
+		}
+	}
+
+	row->sequence = NULL;
+	if (plan->sequence != NULL)
+		row->sequence = sequence_read(plan->sequence, row->values, row->isnull);
+}
+
+/*
+ * merge_state_create
+ *		The state of a key without a row, in CurrentMemoryContext.
+ */
+MergeState *
+merge_state_create(const MergePlan *plan)
+{
+	MergeState *state = palloc0(sizeof(MergeState));
+
+	state->values = palloc0(plan->natts * sizeof(Datum));
+	state->isnull = palloc(plan->natts * sizeof(bool));
+	if (plan->memory != MERGE_MEMORY_NONE)
+		state->versions = palloc(plan->natts * sizeof(SequenceValue));
+	merge_state_clear(plan, state);
+	return state;
+}
+
+/*
+ * merge_state_clear
+ *		Makes the state that of a key without a row and without memory.
+ */
+void
+merge_state_clear(const MergePlan *plan, MergeState *state)
+{
+	state->exists = false;
+	state->row_version = NULL;
+	state->removed = NULL;
+	memset(state->isnull, true, plan->natts * sizeof(bool));
+	if (state->versions != NULL)
+		memset(state->versions, 0, plan->natts * sizeof(SequenceValue));
+}
+
+/*
+ * merge_state_load
+ *		Makes the state that of a stored row of which nothing else is known:
+ *		every column counts as set by the row's sequence, except NULLs of
+ *		columns to which NULL is no value.  The state points into the arrays'
+ *		values.
+ */
+void
+merge_state_load(const MergePlan *plan, MergeState *state,
+				 const Datum *values, const bool *isnull)
+{
+	merge_state_clear(plan, state);
+	state->exists = true;
+	memcpy(state->values, values, plan->natts * sizeof(Datum));
+	memcpy(state->isnull, isnull, plan->natts * sizeof(bool));
+
+	if (plan->sequence == NULL)
+		return;
+	state->row_version = sequence_read(plan->sequence, values, isnull);
+	if (state->versions == NULL)
+		return;
+	for (int c = 0; c < plan->natts; c++)
+	{
+		const AggregatorColumn *aggregator = plan->columns[c].aggregator;
+
+		if (!isnull[c] ||
+			(aggregator != NULL && aggregator->function->takes_null))
+			state->versions[c] = state->row_version;
+	}
+}
+
+/*
+ * merge_apply
+ *		Merges one row into the state, which then points into the row's values
+ *		too; what is computed is allocated in CurrentMemoryContext.  Raises
+ *		ERRCODE_FEATURE_NOT_SUPPORTED for a retraction that the rules do not
+ *		allow, and whatever the aggregate functions raise.
+ */
+void
+merge_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
+{
+	if (row->kind == ROWKIND_UPDATE_BEFORE && plan->ignore_update_before)
+		return;
+	if (RowKindIsRetract(row->kind) && plan->ignore_delete)
+		return;
+
+	switch (plan->engine)
+	{
+		case MERGE_DEDUPLICATE:
+			deduplicate_apply(plan, state, row);
+			break;
+		case MERGE_PARTIAL_UPDATE:
+			partial_update_apply(plan, state, row);
+			break;
+		case MERGE_AGGREGATION:
+			aggregation_apply(plan, state, row);
+			break;
+		case MERGE_FIRST_ROW:
+			first_row_apply(plan, state, row);
+			break;
+	}
+}
+
+/*
+ * merge_fold
+ *		Merges all rows that a statement brings for one key into the state as
+ *		it was before the statement.  rows are in merge_rows_compare's order.
+ *		Memory and errors as with merge_apply.
+ */
+void
+merge_fold(const MergePlan *plan, MergeState *state, MergeRow **rows, int nrows)
+{
+	if (plan->memory == MERGE_MEMORY_LOG)
+	{
+		aggregation_fold(plan, state, rows, nrows);
+		return;
+	}
+	for (int i = 0; i < nrows; i++)
+		merge_apply(plan, state, rows[i]);
+}
+
+/*
+ * merge_rows_compare
+ *		The order in which merge_fold wants the rows of one key: by sequence
+ *		and then by arrival where the rules depend on the whole order, else by
+ *		arrival.
+ */
+int
+merge_rows_compare(const MergePlan *plan, const MergeRow *a, const MergeRow *b)
+{
+	if (plan->memory == MERGE_MEMORY_LOG)
+	{
+		int			result = sequence_compare(plan->sequence, a->sequence,
+											  b->sequence);
+
+		if (result != 0)
+			return result;
+	}
+	return (a->arrival > b->arrival) - (a->arrival < b->arrival);
+}
