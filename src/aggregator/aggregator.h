@@ -107,6 +107,8 @@ extern const char *aggregator_option(const AggregatorColumn *column,
 									 const char *name);
 extern bool aggregator_bool_option(const AggregatorColumn *column,
 								   const char *name, bool missing);
+extern void aggregator_refuse_type(const AggregatorColumn *column,
+								   const char *hint) pg_attribute_noreturn();
 extern const FieldAggregator *const *aggregator_all(int *count);
 
 #endif							/* AGGREGATOR_H */
