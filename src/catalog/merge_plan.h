@@ -32,4 +32,11 @@ extern void merge_plan_release(MergePlan *plan);
  */
 extern MergePlan *merge_plan_compile(Relation relation, const MergeOptions *options);
 
+/*
+ * merge_plan_primary_key
+ *		The index of the relation's primary key, deferrable or not, or
+ *		InvalidOid.
+ */
+extern Oid	merge_plan_primary_key(Relation relation);
+
 #endif							/* MERGE_PLAN_H */
