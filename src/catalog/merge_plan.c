@@ -141,8 +141,6 @@ plan_cache_init(void)
 {
 	HASHCTL		control = {0};
 
-	if (CacheMemoryContext == NULL)
-		CreateCacheMemoryContext();
 	control.keysize = sizeof(Oid);
 	control.entrysize = sizeof(PlanEntry);
 	control.hcxt = CacheMemoryContext;

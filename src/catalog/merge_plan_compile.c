@@ -121,6 +121,7 @@ builder_columns(PlanBuilder *builder)
 		column->typmod = att->atttypmod;
 		column->typlen = att->attlen;
 		column->typbyval = att->attbyval;
+		column->collation = att->attcollation;
 		if (att->attisdropped)
 			continue;
 		column->generated = att->attgenerated != '\0';
@@ -179,6 +180,8 @@ builder_order(PlanBuilder *builder, SequenceOrder *order, const char *option,
 	order->ncolumns = list_length(names);
 	order->columns = palloc(sizeof(int) * order->ncolumns);
 	order->sort = palloc0(sizeof(SortSupportData) * order->ncolumns);
+	order->typlen = palloc(sizeof(int16) * order->ncolumns);
+	order->typbyval = palloc(sizeof(bool) * order->ncolumns);
 	foreach(cell, names)
 	{
 		const char *name = (const char *) lfirst(cell);
@@ -192,6 +195,8 @@ builder_order(PlanBuilder *builder, SequenceOrder *order, const char *option,
 					 errdetail("Its type %s has no default btree order.",
 							   format_type_be(TupleDescAttr(builder->desc, column)->atttypid)),
 					 errhint("Use a column of an ordered type, such as bigint or timestamptz.")));
+		order->typlen[n] = TupleDescAttr(builder->desc, column)->attlen;
+		order->typbyval[n] = TupleDescAttr(builder->desc, column)->attbyval;
 		order->columns[n++] = column;
 	}
 }

@@ -68,13 +68,6 @@ static const char *const engine_names[] = {
 
 static const char *const sort_orders[] = {"ascending", "descending"};
 
-/* The engine's name, as the option spells it. */
-const char *
-merge_engine_name(MergeEngine engine)
-{
-	return engine_names[engine];
-}
-
 /* The definition of a canonical option name. */
 static const OptionDefinition *
 option_definition(const char *name)

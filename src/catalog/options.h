@@ -142,8 +142,6 @@ extern List *options_stored(Oid relid, List **others);
  */
 extern MergeOptions *options_parse(List *options);
 
-extern const char *merge_engine_name(MergeEngine engine);
-
 /* column_list_parse, column_list_format
  *		Column names separated by commas, each literal or in double quotes.
  *		Parsing returns NIL for a malformed or empty list.
