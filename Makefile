@@ -1,3 +1,9 @@
+# merge_engine: builds as any PGXS extension.
+#
+#   make, make install, make installcheck     as usual; PG_CONFIG names the server
+#   make demo, make test                      install what is missing, use a private cluster
+#   make format, make lint                    house style
+
 MODULE_big = merge_engine
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 
@@ -8,6 +14,45 @@ PGFILEDESC = "merge_engine - tables that merge rows of one primary key"
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Werror
 
+# make installcheck: every file of sql/, test/isolation and test/t
+REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale --load-extension=merge_engine
+ISOLATION = $(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test/isolation --encoding=UTF8 --no-locale --load-extension=merge_engine
+TAP_TESTS = $(if $(wildcard test/t/*.pl),1)
+PROVE_TESTS = test/t/*.pl
+
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+# empty on a machine without PostgreSQL's headers, where only demo and test work
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq ($(PGXS),)
 include $(PGXS)
+else
+all install installcheck:
+	@echo "$(PG_CONFIG) not found: install PostgreSQL's server headers or set PG_CONFIG" >&2; exit 1
+endif
+
+# Every object depends on every header, and on the server that it is built for.
+STAMP = .built-for
+ifneq ($(PGXS),)
+$(shell $(PG_CONFIG) --bindir --version --configure | cmp -s - $(STAMP) || \
+	$(PG_CONFIG) --bindir --version --configure > $(STAMP))
+$(OBJS) $(OBJS:.o=.bc): $(STAMP) $(wildcard src/*.h src/*/*.h)
+endif
+EXTRA_CLEAN += $(STAMP)
+
+SOURCES = $(wildcard src/*.[ch] src/*/*.[ch])
+
+demo:
+	@test/demo
+
+test:
+	@test/run $(SUITES)
+
+format:
+	clang-format -i $(SOURCES)
+
+lint:
+	@test/lint
+
+.PHONY: demo test format lint
