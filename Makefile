@@ -44,7 +44,7 @@ EXTRA_CLEAN += $(STAMP)
 SOURCES = $(wildcard src/*.[ch] src/*/*.[ch])
 
 demo:
-	@test/demo
+	@demo/run
 
 test:
 	@test/run $(SUITES)
