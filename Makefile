@@ -50,9 +50,9 @@ test:
 	@test/run $(SUITES)
 
 format:
-	clang-format -i $(SOURCES)
+	@tools/format $(SOURCES)
 
 lint:
-	@test/lint
+	@tools/lint
 
 .PHONY: demo test format lint
