@@ -7,8 +7,73 @@
 
 #include "postgres.h"
 
+#include "access/heapam.h"
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#if PG_VERSION_NUM >= 160000
+#include "parser/parse_relation.h"
+#endif
+
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 180000
 #error "merge_engine builds on PostgreSQL 15, 16 and 17"
 #endif
+
+#if PG_VERSION_NUM < 160000
+
+/* Which indexes need new entries after an update (16 has this itself). */
+typedef enum TU_UpdateIndexes
+{
+	TU_None,
+	TU_All,
+	TU_Summarizing
+} TU_UpdateIndexes;
+
+#endif
+
+/* heap_update, which from 16 on says which indexes need new entries. */
+static inline TM_Result
+compat_heap_update(Relation relation, ItemPointer otid, HeapTuple newtup,
+				   CommandId cid, Snapshot crosscheck, bool wait,
+				   TM_FailureData *tmfd, LockTupleMode *lockmode,
+				   TU_UpdateIndexes *update_indexes)
+{
+#if PG_VERSION_NUM < 160000
+	TM_Result	result = heap_update(relation, otid, newtup, cid, crosscheck,
+									 wait, tmfd, lockmode);
+
+	*update_indexes = result == TM_Ok && !HeapTupleIsHeapOnly(newtup) ?
+		TU_All : TU_None;
+	return result;
+#else
+	TM_Result	result = heap_update(relation, otid, newtup, cid, crosscheck,
+									 wait, tmfd, lockmode, update_indexes);
+
+	if (result != TM_Ok)
+		*update_indexes = TU_None;
+	else if (!HeapTupleIsHeapOnly(newtup))
+		*update_indexes = TU_All;
+	return result;
+#endif
+}
+
+/* ExecInsertIndexTuples, which from 16 on can serve summarizing indexes alone. */
+#if PG_VERSION_NUM < 160000
+#define compat_ExecInsertIndexTuples(relinfo, slot, estate, update, summarizing) \
+	ExecInsertIndexTuples(relinfo, slot, estate, update, false, NULL, NIL)
+#else
+#define compat_ExecInsertIndexTuples(relinfo, slot, estate, update, summarizing) \
+	ExecInsertIndexTuples(relinfo, slot, estate, update, false, NULL, NIL, summarizing)
+#endif
+
+/* The columns that an INSERT names, offset as in RangeTblEntry. */
+static inline Bitmapset *
+compat_inserted_columns(PlannedStmt *stmt, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM < 160000
+	return rte->insertedCols;
+#else
+	return getRTEPermissionInfo(stmt->permInfos, rte)->insertedCols;
+#endif
+}
 
 #endif							/* COMPAT_H */

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "access/merge_tableam.h"
+#include "access/statement.h"
 #include "fmgr.h"
 #include "utils/guc.h"
 
@@ -14,5 +16,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	merge_tableam_init();
+	statement_init();
 	MarkGUCPrefixReserved("merge_engine");
 }

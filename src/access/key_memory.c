@@ -1,0 +1,337 @@
+/*
+ * key_memory.c
+ *	  What a statement remembers of the keys that it has merged.
+ *
+ * Between statements a row keeps one sequence value, its highest.  Within a
+ * statement the versions of its columns are remembered in full, and for rules
+ * that depend on the whole order the row as it was before the statement and
+ * the statement's rows themselves (MERGE_MEMORY_LOG): then the order in which
+ * the rows come does not matter.
+ *
+ * An entry is good as long as the stored row is the one that the statement
+ * wrote last.  Where something else has written it in between (a function that
+ * the statement calls), the entry is forgotten.
+ */
+#include "postgres.h"
+
+#include "access/key_memory.h"
+#include "access/stratnum.h"
+#include "lib/rbtree.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/sortsupport.h"
+
+struct KeyEntry
+{
+	RBTNode		node;			/* must be first */
+	Datum	   *key;			/* by key column, as in plan->keys' order */
+	bool		known;			/* does the entry hold anything? */
+	bool		stored;			/* is there a stored row? */
+	ItemPointerData tid;		/* where, if there is */
+	SequenceValue row_version;
+	SequenceValue removed;
+	SequenceValue *versions;	/* by column */
+
+	/* MERGE_MEMORY_LOG */
+	bool		base_exists;
+	Datum	   *base_values;
+	bool	   *base_isnull;
+	MergeRow  **rows;			/* in merge_rows_compare's order */
+	int			nrows;
+	int			size;
+};
+
+struct KeyMemory
+{
+	const MergePlan *plan;
+	MemoryContext context;
+	RBTree	   *tree;
+	SortSupportData *sort;		/* by key column */
+	AttrNumber *columns;		/* table column (0-based) of each key column */
+	int			nkeys;
+};
+
+static int
+key_compare(const RBTNode *a, const RBTNode *b, void *arg)
+{
+	const KeyMemory *memory = arg;
+	const KeyEntry *left = (const KeyEntry *) a;
+	const KeyEntry *right = (const KeyEntry *) b;
+
+	for (int i = 0; i < memory->nkeys; i++)
+	{
+		int			result = ApplySortComparator(left->key[i], false,
+												 right->key[i], false,
+												 &memory->sort[i]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static RBTNode *
+key_alloc(void *arg)
+{
+	return MemoryContextAllocZero(((KeyMemory *) arg)->context, sizeof(KeyEntry));
+}
+
+static void
+key_combine(RBTNode *existing, const RBTNode *newdata, void *arg)
+{
+	/* an existing entry stays as it is */
+}
+
+/*
+ * key_memory_create
+ *		An empty memory for a table, in CurrentMemoryContext.  pkey is the
+ *		table's open primary key index, pkey_columns the table's columns
+ *		(0-based) that it indexes.
+ */
+KeyMemory *
+key_memory_create(const MergePlan *plan, Relation pkey,
+				  const AttrNumber *pkey_columns)
+{
+	KeyMemory  *memory = palloc0(sizeof(KeyMemory));
+
+	memory->plan = plan;
+	memory->context = CurrentMemoryContext;
+	memory->nkeys = IndexRelationGetNumberOfKeyAttributes(pkey);
+	memory->columns = palloc(memory->nkeys * sizeof(AttrNumber));
+	memory->sort = palloc0(memory->nkeys * sizeof(SortSupportData));
+	for (int i = 0; i < memory->nkeys; i++)
+	{
+		SortSupport sort = &memory->sort[i];
+
+		memory->columns[i] = pkey_columns[i];
+		sort->ssup_cxt = memory->context;
+		sort->ssup_collation = pkey->rd_indcollation[i];
+		sort->ssup_nulls_first = false;
+		sort->ssup_attno = i + 1;
+		PrepareSortSupportFromIndexRel(pkey, BTLessStrategyNumber, sort);
+	}
+	memory->tree = rbt_create(sizeof(KeyEntry), key_compare, key_combine,
+							  key_alloc, NULL, memory);
+	return memory;
+}
+
+/*
+ * key_memory_find
+ *		The entry of the key in a row's values; a new one, which knows nothing,
+ *		if there is none.
+ */
+KeyEntry *
+key_memory_find(KeyMemory *memory, const Datum *values)
+{
+	KeyEntry	search;
+	KeyEntry   *entry;
+	Datum		key[INDEX_MAX_KEYS];
+	bool		isnew;
+	MemoryContext oldcontext;
+
+	for (int i = 0; i < memory->nkeys; i++)
+		key[i] = values[memory->columns[i]];
+	memset(&search, 0, sizeof(search));
+	search.key = key;
+	entry = (KeyEntry *) rbt_find(memory->tree, &search.node);
+	if (entry != NULL)
+		return entry;
+
+	oldcontext = MemoryContextSwitchTo(memory->context);
+	search.key = palloc(memory->nkeys * sizeof(Datum));
+	for (int i = 0; i < memory->nkeys; i++)
+	{
+		const MergeColumn *column = &memory->plan->columns[memory->columns[i]];
+
+		search.key[i] = datumCopy(key[i], column->typbyval, column->typlen);
+	}
+	entry = (KeyEntry *) rbt_insert(memory->tree, &search.node, &isnew);
+	MemoryContextSwitchTo(oldcontext);
+	return entry;
+}
+
+/*
+ * key_memory_is_current
+ *		Is the entry about the row stored at this TID (NULL: no row)?
+ */
+bool
+key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored)
+{
+	if (!entry->known || entry->stored != (stored != NULL))
+		return false;
+	return stored == NULL ||
+		ItemPointerEquals(unconstify(ItemPointerData *, &entry->tid),
+						  unconstify(ItemPointerData *, stored));
+}
+
+/* Give the state the versions that the entry remembers. */
+static void
+key_memory_load(const KeyMemory *memory, const KeyEntry *entry, MergeState *state)
+{
+	state->removed = entry->removed;
+	if (!state->exists)
+		return;
+	state->row_version = entry->row_version;
+	memcpy(state->versions, entry->versions,
+		   memory->plan->natts * sizeof(SequenceValue));
+}
+
+/*
+ * key_memory_merge
+ *		Merges a row into the state, which holds the stored row of a current
+ *		entry and no versions.
+ */
+void
+key_memory_merge(KeyMemory *memory, KeyEntry *entry, MergeState *state,
+				 MergeRow *row)
+{
+	const MergePlan *plan = memory->plan;
+	MergeRow  **rows;
+	int			place;
+
+	key_memory_load(memory, entry, state);
+	if (plan->memory != MERGE_MEMORY_LOG)
+	{
+		merge_apply(plan, state, row);
+		return;
+	}
+
+	/* in order: go on from where we are */
+	if (merge_rows_compare(plan, row, entry->rows[entry->nrows - 1]) > 0 &&
+		(!state->exists ||
+		 sequence_compare(plan->sequence, row->sequence, state->row_version) >= 0))
+	{
+		merge_apply(plan, state, row);
+		return;
+	}
+
+	/* out of order: fold everything again */
+	rows = palloc((entry->nrows + 1) * sizeof(MergeRow *));
+	place = entry->nrows;
+	while (place > 0 && merge_rows_compare(plan, row, entry->rows[place - 1]) < 0)
+		place--;
+	memcpy(rows, entry->rows, place * sizeof(MergeRow *));
+	rows[place] = row;
+	memcpy(rows + place + 1, entry->rows + place,
+		   (entry->nrows - place) * sizeof(MergeRow *));
+	if (entry->base_exists)
+		merge_state_load(plan, state, entry->base_values, entry->base_isnull);
+	else
+		merge_state_clear(plan, state);
+	merge_fold(plan, state, rows, entry->nrows + 1);
+}
+
+/* Copy a whole row, in CurrentMemoryContext. */
+static void
+key_memory_copy_row(const MergePlan *plan, const Datum *values, const bool *isnull,
+					Datum **values_copy, bool **isnull_copy)
+{
+	*values_copy = palloc(plan->natts * sizeof(Datum));
+	*isnull_copy = palloc(plan->natts * sizeof(bool));
+	memcpy(*isnull_copy, isnull, plan->natts * sizeof(bool));
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (!isnull[c])
+			(*values_copy)[c] = datumCopy(values[c], plan->columns[c].typbyval,
+										  plan->columns[c].typlen);
+	}
+}
+
+/* Add a row to the entry's log. */
+static void
+key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
+{
+	const MergePlan *plan = memory->plan;
+	MergeRow   *copy = palloc(sizeof(MergeRow));
+	int			place = entry->nrows;
+
+	*copy = *row;
+	key_memory_copy_row(plan, row->values, row->isnull, &copy->values, &copy->isnull);
+	copy->sequence = sequence_read(plan->sequence, copy->values, copy->isnull);
+	if (row->named != NULL)
+	{
+		bool	   *named = palloc(plan->natts * sizeof(bool));
+
+		memcpy(named, row->named, plan->natts * sizeof(bool));
+		copy->named = named;
+	}
+	if (entry->nrows == entry->size)
+	{
+		entry->size = Max(4, entry->size * 2);
+		entry->rows = entry->rows == NULL ?
+			palloc(entry->size * sizeof(MergeRow *)) :
+			repalloc_huge(entry->rows, entry->size * sizeof(MergeRow *));
+	}
+	while (place > 0 && merge_rows_compare(plan, copy, entry->rows[place - 1]) < 0)
+		place--;
+	memmove(entry->rows + place + 1, entry->rows + place,
+			(entry->nrows - place) * sizeof(MergeRow *));
+	entry->rows[place] = copy;
+	entry->nrows++;
+}
+
+/* Free a sequence value that the entry owns. */
+static void
+key_memory_free_version(const SequenceOrder *order, SequenceValue version)
+{
+	if (version == NULL)
+		return;
+	for (int i = 0; i < order->ncolumns; i++)
+	{
+		if (!version[i].isnull && !order->typbyval[i])
+			pfree(DatumGetPointer(version[i].value));
+	}
+	pfree(version);
+}
+
+/* Replace a sequence value that the entry owns by a copy of another. */
+static void
+key_memory_set_version(const SequenceOrder *order, SequenceValue *version,
+					   SequenceValue value)
+{
+	SequenceValue old = *version;
+
+	if (old == value)
+		return;
+	*version = sequence_copy(order, value);
+	key_memory_free_version(order, old);
+}
+
+/*
+ * key_memory_save
+ *		Remembers what a row has led to: the state, stored at the TID (NULL: no
+ *		row is stored).  fresh says that the entry was not current; then base is
+ *		the stored row that this row met (NULL: none).
+ */
+void
+key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
+				const Datum *base_values, const bool *base_isnull,
+				const MergeState *state, const MergeRow *row,
+				const ItemPointerData *stored)
+{
+	const MergePlan *plan = memory->plan;
+	MemoryContext oldcontext = MemoryContextSwitchTo(memory->context);
+
+	if (fresh && plan->memory == MERGE_MEMORY_LOG)
+	{
+		entry->nrows = 0;
+		entry->base_exists = base_values != NULL;
+		if (entry->base_exists)
+			key_memory_copy_row(plan, base_values, base_isnull,
+								&entry->base_values, &entry->base_isnull);
+	}
+	entry->known = true;
+	if (plan->memory == MERGE_MEMORY_LOG)
+		key_memory_log(memory, entry, row);
+
+	entry->stored = stored != NULL;
+	if (stored != NULL)
+		entry->tid = *stored;
+	key_memory_set_version(plan->sequence, &entry->row_version, state->row_version);
+	key_memory_set_version(plan->sequence, &entry->removed, state->removed);
+	if (entry->versions == NULL)
+		entry->versions = palloc0(plan->natts * sizeof(SequenceValue));
+	for (int c = 0; c < plan->natts; c++)
+		key_memory_set_version(plan->sequence, &entry->versions[c], state->versions[c]);
+	MemoryContextSwitchTo(oldcontext);
+}
