@@ -29,6 +29,7 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
+#include "catalog/pg_trigger.h"
 #include "commands/copyfrom_internal.h"
 #include "commands/trigger.h"
 #include "compat.h"
@@ -202,7 +203,27 @@ statement_end(void *arg)
 		}
 	}
 	for (MergeTarget *target = statement->targets; target != NULL; target = target->next)
-		merge_plan_release(target->plan);
+	{
+		if (target->plan != NULL)
+			merge_plan_release(target->plan);
+	}
+}
+
+/*
+ * statement_forget_plans
+ *		The transaction ends, and with it every claim to a plan; statements
+ *		that it leaves behind must not release theirs.
+ */
+void
+statement_forget_plans(void)
+{
+	for (MergeStatement *statement = statements; statement != NULL;
+		 statement = statement->next)
+	{
+		for (MergeTarget *target = statement->targets; target != NULL;
+			 target = target->next)
+			target->plan = NULL;
+	}
 }
 
 /* The statement that belongs to a context; a new one if there is none. */

@@ -50,6 +50,7 @@ typedef struct MergeTarget
 } MergeTarget;
 
 extern void statement_init(void);
+extern void statement_forget_plans(void);
 extern bool statement_bypasses(Relation relation, TupleTableSlot *slot);
 extern void statement_note_delete(bool changing_partition);
 extern MergeTarget *statement_target(Relation relation, TupleTableSlot *slot);

@@ -19,8 +19,10 @@
 #include "access/statement.h"
 #include "access/upsert.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/pg_am_d.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/inval.h"
 
 /* A table that has heap's routine for the time of a scan by heap_getnext. */
@@ -170,7 +172,7 @@ merge_index_build_range_scan(Relation relation, Relation index,
 							 TableScanDesc scan)
 {
 	HeapGuise	guise;
-	double		ntuples;
+	volatile double ntuples = 0;
 
 	heap_guise_begin(&guise, relation);
 	PG_TRY();
@@ -180,11 +182,13 @@ merge_index_build_range_scan(Relation relation, Relation index,
 													   start_blockno, numblocks,
 													   callback, callback_state, scan);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
 		heap_guise_end(&guise);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	heap_guise_end(&guise);
 	return ntuples;
 }
 
@@ -215,6 +219,7 @@ merge_xact_callback(XactEvent event, void *arg)
 {
 	index_shim_forget();
 	statement_note_delete(false);
+	statement_forget_plans();
 }
 
 static void

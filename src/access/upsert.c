@@ -31,6 +31,9 @@
 #include "access/tableam.h"
 #include "access/upsert.h"
 #include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/index.h"
+#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "compat.h"
 #include "executor/executor.h"
@@ -152,7 +155,7 @@ static void
 upsert_check_row_security(Upsert *upsert)
 {
 	Oid			argtypes[1] = {TIDOID};
-	Datum		args[1] = {ItemPointerGetDatum(&upsert->target->stored->tts_tid)};
+	Datum		args[1] = {PointerGetDatum(&upsert->target->stored->tts_tid)};
 	StringInfoData query;
 	uint64		nrows;
 

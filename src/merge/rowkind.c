@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "merge/merge.h"
 #include "utils/builtins.h"
 
@@ -31,7 +32,7 @@ RowKind
 rowkind_parse(const MergePlan *plan, NullableDatum value)
 {
 	const char *column = plan->columns[plan->rowkind].name;
-	char	   *text;
+	char	   *name;
 
 	if (value.isnull)
 		ereport(ERROR,
@@ -40,18 +41,18 @@ rowkind_parse(const MergePlan *plan, NullableDatum value)
 						column, plan->table),
 				 errhint("Use one of +I, -U, +U, -D.")));
 
-	text = TextDatumGetCString(value.value);
+	name = TextDatumGetCString(value.value);
 	for (int kind = 0; kind < lengthof(rowkind_names); kind++)
 	{
-		if (pg_strcasecmp(text, rowkind_names[kind]) == 0)
+		if (pg_strcasecmp(name, rowkind_names[kind]) == 0)
 		{
-			pfree(text);
+			pfree(name);
 			return (RowKind) kind;
 		}
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid row kind \"%s\" in column \"%s\" of table \"%s\"",
-					text, column, plan->table),
+					name, column, plan->table),
 			 errhint("Use one of +I, -U, +U, -D.")));
 }
