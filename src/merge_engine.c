@@ -6,6 +6,7 @@
 
 #include "access/merge_tableam.h"
 #include "access/statement.h"
+#include "catalog/ddl.h"
 #include "fmgr.h"
 #include "utils/guc.h"
 
@@ -16,6 +17,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	ddl_init();
 	merge_tableam_init();
 	statement_init();
 	MarkGUCPrefixReserved("merge_engine");

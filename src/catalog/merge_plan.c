@@ -167,7 +167,7 @@ stored_options_error(void *arg)
 		default:
 			break;
 	}
-	errcontext("stored options of merge table \"%s\"; ALTER TABLE … RESET or SET repairs them",
+	errcontext("stored options of merge table \"%s\"; ALTER TABLE ... RESET or SET repairs them",
 			   RelationGetRelationName((Relation) arg));
 }
 

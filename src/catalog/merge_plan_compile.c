@@ -417,10 +417,33 @@ builder_function_options(PlanBuilder *builder, AggregatorColumn *aggregator)
 	}
 }
 
+/* Add to an error of a function's prepare which option asked for it. */
+static void
+prepare_error(void *arg)
+{
+	errcontext("option \"%s\"", (const char *) arg);
+}
+
+/* Let a function check and prepare its column. */
+static void
+builder_prepare(AggregatorColumn *aggregator, const char *option)
+{
+	ErrorContextCallback callback;
+
+	if (aggregator->function->prepare == NULL)
+		return;
+	callback.callback = prepare_error;
+	callback.arg = unconstify(char *, option);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	aggregator->function->prepare(aggregator);
+	error_context_stack = callback.previous;
+}
+
 /* Give a column its aggregator. */
 static void
 builder_aggregator(PlanBuilder *builder, int index,
-				   const FieldAggregator *function)
+				   const FieldAggregator *function, const char *option)
 {
 	Form_pg_attribute att = TupleDescAttr(builder->desc, index);
 	MergeColumn *column = &builder->plan->columns[index];
@@ -439,8 +462,7 @@ builder_aggregator(PlanBuilder *builder, int index,
 	aggregator->order = builder_sort(builder, index, order) ? order : NULL;
 	aggregator->context = CurrentMemoryContext;
 	builder_function_options(builder, aggregator);
-	if (function->prepare)
-		function->prepare(aggregator);
+	builder_prepare(aggregator, option);
 
 	column->aggregator = aggregator;
 	column->typmod = aggregator->typmod;
@@ -485,7 +507,7 @@ builder_column_function(PlanBuilder *builder, int index)
 				 errdetail("Under merge engine \"partial-update\", a function other than last_non_null_value needs a sequence group."),
 				 errhint("Add the column to a group with \"fields.<sequence column>.sequence-group\", or use merge engine \"aggregation\".")));
 	}
-	builder_aggregator(builder, index, function);
+	builder_aggregator(builder, index, function, option);
 }
 
 /* Compile the aggregate functions and their options. */
