@@ -38,7 +38,7 @@ $subscriber->safe_psql(
 	CREATE TABLE names (id int PRIMARY KEY, name text, email text DEFAULT 'none')
 	USING merge_engine WITH (merge_engine = 'partial-update');
 	INSERT INTO names VALUES (1, NULL, 'ada@example.com')});
-my $connection = $publisher->connstr('postgres');
+my $connection = $publisher->connstr . ' dbname=postgres';
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION feed CONNECTION '$connection' PUBLICATION feed");
 $subscriber->wait_for_subscription_sync($publisher, 'feed');
 
@@ -88,7 +88,7 @@ my $third = PostgreSQL::Test::Cluster->new('third');
 $third->init;
 $third->start;
 $third->safe_psql('postgres', 'CREATE TABLE mirror (id int PRIMARY KEY, version int, note text)');
-$connection = $subscriber->connstr('postgres');
+$connection = $subscriber->connstr . ' dbname=postgres';
 $third->safe_psql('postgres', "CREATE SUBSCRIPTION onward CONNECTION '$connection' PUBLICATION onward");
 $third->wait_for_subscription_sync($subscriber, 'onward');
 $subscriber->safe_psql('postgres',
