@@ -225,8 +225,8 @@ note_column(Oid relid, const char *old_name, const char *new_name)
 }
 
 /*
- * Note a column that may have been renamed: the catalog cache still has the
- * old name, as the command counter has not moved.
+ * Note an altered column.  It may have been renamed: the catalog cache still
+ * has the old name, as the command counter has not moved.
  */
 static void
 note_column_altered(Oid relid, AttrNumber attnum)
@@ -256,6 +256,8 @@ note_column_altered(Oid relid, AttrNumber attnum)
 
 		if (strcmp(old_name, new_name) != 0)
 			note_column(relid, old_name, new_name);
+		else
+			note_altered(RelationRelationId, relid);
 	}
 	systable_endscan(scan);
 	table_close(attributes, AccessShareLock);
@@ -298,7 +300,6 @@ ddl_object_access(ObjectAccessType access, Oid class_id, Oid object_id,
 				running->created = lappend_oid(running->created, object_id);
 			break;
 		case OAT_POST_ALTER:
-			note_altered(class_id, object_id);
 			if (class_id == RelationRelationId && sub_id > 0)
 				note_column_altered(object_id, sub_id);
 			break;

@@ -60,7 +60,7 @@ typedef struct DdlCommand
 	int			nest_level;		/* of the transaction that it runs in */
 	List	   *tables;			/* of DdlTable * */
 	List	   *created;		/* of Oid: relations */
-	List	   *altered;		/* of DdlObject *: revalidate their tables */
+	List	   *altered;		/* of DdlObject *: check their tables again */
 	List	   *columns;		/* of DdlColumn *, in order */
 	List	   *invalid;		/* of Oid: their options had lost their meaning
 								 * before */

@@ -514,9 +514,12 @@ check_dropped_columns(DdlCommand *command, Oid relid, List *options)
 	}
 }
 
-/* Bring a table's options in line with what a command did to it. */
+/*
+ * Bring a table's options in line with what a command did to its columns; with
+ * compile, check whether they still have a meaning.
+ */
 static void
-revalidate_table(DdlCommand *command, Oid relid)
+revalidate_table(DdlCommand *command, Oid relid, bool compile)
 {
 	Relation	relation;
 	List	   *others;
@@ -535,7 +538,7 @@ revalidate_table(DdlCommand *command, Oid relid)
 		if (options_differ(options, renamed))
 			ddl_write_options(relid, others, renamed);
 		check_dropped_columns(command, relid, renamed);
-		if (!list_member_oid(command->invalid, relid))
+		if (compile && !list_member_oid(command->invalid, relid))
 			(void) merge_plan_compile(relation, options_parse(renamed));
 	}
 	table_close(relation, NoLock);
@@ -545,8 +548,9 @@ revalidate_table(DdlCommand *command, Oid relid)
 void
 ddl_end_command(DdlCommand *command)
 {
-	List	   *done = NIL;
+	List	   *created = NIL;
 	List	   *altered = NIL;
+	List	   *tables;
 	ListCell   *cell;
 
 	foreach(cell, command->tables)
@@ -556,7 +560,7 @@ ddl_end_command(DdlCommand *command)
 		if (table->create)
 		{
 			end_create(command, table);
-			done = lappend_oid(done, table->relid);
+			created = lappend_oid(created, table->relid);
 		}
 		else
 			end_alter(command, table);
@@ -565,15 +569,16 @@ ddl_end_command(DdlCommand *command)
 	foreach(cell, command->altered)
 		altered = list_append_unique_oid(altered,
 										 object_table((DdlObject *) lfirst(cell)));
+	tables = list_copy(altered);
 	foreach(cell, command->columns)
-		altered = list_append_unique_oid(altered,
-										 ((DdlColumn *) lfirst(cell))->relid);
-	foreach(cell, altered)
+		tables = list_append_unique_oid(tables,
+										((DdlColumn *) lfirst(cell))->relid);
+	foreach(cell, tables)
 	{
 		Oid			relid = lfirst_oid(cell);
 
-		if (OidIsValid(relid) && !list_member_oid(done, relid) &&
+		if (OidIsValid(relid) && !list_member_oid(created, relid) &&
 			SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
-			revalidate_table(command, relid);
+			revalidate_table(command, relid, list_member_oid(altered, relid));
 	}
 }

@@ -18,6 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/options.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "nodes/parsenodes.h"
@@ -185,6 +186,24 @@ stored_options_valid(Oid relid)
 	return valid;
 }
 
+/* Note which tables that an ALTER TABLE can reach have options without meaning. */
+static void
+note_invalid(DdlCommand *command, Oid relid)
+{
+	List	   *relids = has_subclass(relid) ?
+		find_all_inheritors(relid, NoLock, NULL) : list_make1_oid(relid);
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		Oid			child = lfirst_oid(cell);
+
+		if (get_rel_relkind(child) == RELKIND_RELATION &&
+			options_stored(child, NULL) != NIL && !stored_options_valid(child))
+			command->invalid = lappend_oid(command->invalid, child);
+	}
+}
+
 /* Take our options out of the subcommands of an ALTER TABLE. */
 static void
 alter_take_options(DdlTable *table, List *commands)
@@ -281,10 +300,16 @@ start_alter(DdlCommand *command, AlterTableStmt *stmt)
 						stmt->relation->relname),
 				 errhint("Give them to each partition.")));
 	if (relkind != RELKIND_RELATION)
+	{
+		note_invalid(command, relid);
 		return;
+	}
 	if (!survey.ours && !survey.our_access_method &&
 		relation_access_method(relid) != ddl_access_method())
+	{
+		note_invalid(command, relid);
 		return;
+	}
 
 	if (survey.ours || survey.others || survey.access_method)
 	{
@@ -297,8 +322,7 @@ start_alter(DdlCommand *command, AlterTableStmt *stmt)
 		if (!OidIsValid(relid))
 			return;
 	}
-	if (options_stored(relid, NULL) != NIL && !stored_options_valid(relid))
-		command->invalid = lappend_oid(command->invalid, relid);
+	note_invalid(command, relid);
 
 	table = palloc0(sizeof(DdlTable));
 	table->relid = relid;
