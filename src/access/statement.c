@@ -410,7 +410,7 @@ static void
 statement_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
 {
 	Relation	relation = result_rel->ri_RelationDesc;
-	Oid			pkey = RelationGetPrimaryKeyIndex(relation);
+	Oid			pkey = merge_plan_primary_key(relation);
 	ResultRelInfo *secondary;
 
 	target->result_rel = result_rel;
