@@ -261,7 +261,7 @@ table_check_kind(const DdlTable *table, Relation relation)
 						((DdlChange *) linitial(table->changes))->name,
 						DDL_ACCESS_METHOD_NAME, RelationGetRelationName(relation)),
 				 table->create ? errhint("Write USING merge_engine before WITH.") :
-				 errhint("Use ALTER TABLE ... SET ACCESS METHOD merge_engine, in the same command if you like.")));
+								 errhint("Use ALTER TABLE ... SET ACCESS METHOD merge_engine, in the same command if you like.")));
 }
 
 /* The end of a CREATE. */

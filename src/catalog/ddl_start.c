@@ -115,7 +115,7 @@ table_take_options(DdlTable *table, List *defs, int command, bool reset)
 				change->reset = reset;
 				change->name = canonical;
 				change->value = reset ? NULL :
-					pstrdup(def->arg ? defGetString(def) : "true");
+										pstrdup(def->arg ? defGetString(def) : "true");
 				table->changes = lappend(table->changes, change);
 				break;
 		}
@@ -191,7 +191,8 @@ static void
 note_invalid(DdlCommand *command, Oid relid)
 {
 	List	   *relids = has_subclass(relid) ?
-		find_all_inheritors(relid, NoLock, NULL) : list_make1_oid(relid);
+		find_all_inheritors(relid, NoLock, NULL) :
+		list_make1_oid(relid);
 	ListCell   *cell;
 
 	foreach(cell, relids)
@@ -314,7 +315,8 @@ start_alter(DdlCommand *command, AlterTableStmt *stmt)
 	if (survey.ours || survey.others || survey.access_method)
 	{
 		LOCKMODE	lockmode = survey.ours || survey.access_method ?
-			AccessExclusiveLock : AlterTableGetLockLevel(stmt->cmds);
+			AccessExclusiveLock :
+			AlterTableGetLockLevel(stmt->cmds);
 
 		relid = RangeVarGetRelidExtended(stmt->relation, lockmode,
 										 stmt->missing_ok ? RVR_MISSING_OK : 0,

@@ -66,7 +66,7 @@ builder_column(PlanBuilder *builder, const char *option, const char *name)
 			 errmsg("column \"%s\" of table \"%s\", named by option \"%s\", does not exist",
 					name, builder_table(builder), option),
 			 nearest.match ? errhint("Perhaps you meant \"%s\".", nearest.match) :
-			 errhint("Name an existing column; names are taken literally.")));
+							 errhint("Name an existing column; names are taken literally.")));
 }
 
 /* The index of a relation's primary key, or InvalidOid. */
@@ -350,7 +350,7 @@ builder_function(PlanBuilder *builder, const char *option, const char *name)
 			 errmsg("aggregate function \"%s\", named by option \"%s\" of table \"%s\", does not exist",
 					name, option, builder_table(builder)),
 			 nearest ? errhint("Perhaps you meant \"%s\".", nearest) :
-			 errhint("docs/options.md lists the aggregate functions; their names are taken literally.")));
+					   errhint("docs/options.md lists the aggregate functions; their names are taken literally.")));
 }
 
 /* Note each column's explicit function, and refuse it where it has no place. */

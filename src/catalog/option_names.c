@@ -455,8 +455,9 @@ option_unknown_error(const char *name)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown option \"%s\"", name),
 			 strlen(name) >= NAMEDATALEN - MAX_MULTIBYTE_CHAR_LEN ?
-			 errdetail("PostgreSQL cuts an option name after %d bytes.",
-					   NAMEDATALEN - 1) : 0,
+				 errdetail("PostgreSQL cuts an option name after %d bytes.",
+						   NAMEDATALEN - 1) :
+				 0,
 			 nearest ? errhint("Perhaps you meant \"%s\".", nearest) :
-			 errhint("docs/options.md lists every option.")));
+					   errhint("docs/options.md lists every option.")));
 }

@@ -192,8 +192,9 @@ column_list_format(List *columns)
 }
 
 /* Refuse a value. */
-static void pg_attribute_noreturn()
-value_error(const char *name, const char *value, const char *hint)
+static void
+pg_attribute_noreturn()
+	value_error(const char *name, const char *value, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
