@@ -27,6 +27,9 @@ struct KeyEntry
 	Datum	   *key;			/* by key column, as in plan->keys' order */
 	bool		known;			/* does the entry hold anything? */
 	bool		stored;			/* is there a stored row? */
+	bool		hidden;			/* is there none, but one begun by retractions? */
+	Datum	   *hidden_values;
+	bool	   *hidden_isnull;
 	ItemPointerData tid;		/* where, if there is */
 	SequenceValue row_version;
 	SequenceValue removed;
@@ -168,12 +171,19 @@ key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored)
 static void
 key_memory_load(const KeyMemory *memory, const KeyEntry *entry, MergeState *state)
 {
+	const MergePlan *plan = memory->plan;
+
 	state->removed = entry->removed;
-	if (!state->exists)
+	state->hidden = entry->hidden;
+	if (state->hidden)
+	{
+		memcpy(state->values, entry->hidden_values, plan->natts * sizeof(Datum));
+		memcpy(state->isnull, entry->hidden_isnull, plan->natts * sizeof(bool));
+	}
+	if (state->versions == NULL || !(state->exists || state->hidden))
 		return;
 	state->row_version = entry->row_version;
-	memcpy(state->versions, entry->versions,
-		   memory->plan->natts * sizeof(SequenceValue));
+	memcpy(state->versions, entry->versions, plan->natts * sizeof(SequenceValue));
 }
 
 /*
@@ -327,6 +337,15 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 	entry->stored = stored != NULL;
 	if (stored != NULL)
 		entry->tid = *stored;
+	entry->hidden = state->hidden;
+	if (state->hidden)
+		key_memory_copy_row(plan, state->values, state->isnull,
+							&entry->hidden_values, &entry->hidden_isnull);
+	if (state->versions == NULL)
+	{
+		MemoryContextSwitchTo(oldcontext);
+		return;
+	}
 	key_memory_set_version(plan->sequence, &entry->row_version, state->row_version);
 	key_memory_set_version(plan->sequence, &entry->removed, state->removed);
 	if (entry->versions == NULL)

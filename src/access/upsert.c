@@ -178,18 +178,21 @@ upsert_check_row_security(Upsert *upsert)
 }
 
 /*
- * The command to write with.  A tuple that this very command has written is
- * only visible to a later one.
+ * The command to write with: the statement's, as for any other statement.  But
+ * a tuple that this very command has written can be changed only by a later
+ * one; the next will do, so that a function which the statement calls sees it.
  */
 static CommandId
 upsert_command_id(const Upsert *upsert)
 {
 	HeapTupleHeader stored = ((HeapTupleTableSlot *) upsert->target->stored)->tuple->t_data;
+	CommandId	cid = upsert->cid;
 
-	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored)) &&
-		HeapTupleHeaderGetCmin(stored) >= GetCurrentCommandId(true))
+	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored)))
+		cid = Max(cid, HeapTupleHeaderGetCmin(stored) + 1);
+	if (cid > GetCurrentCommandId(true))
 		CommandCounterIncrement();
-	return GetCurrentCommandId(true);
+	return cid;
 }
 
 /*

@@ -630,13 +630,15 @@ builder_memory(PlanBuilder *builder)
 	MergePlan  *plan = builder->plan;
 	MergeMemory memory = MERGE_MEMORY_NONE;
 
+	if (plan->ngroups > 0 && plan->rowkind >= 0 && !plan->ignore_delete)
+		return MERGE_MEMORY_VERSIONS;
 	if (plan->sequence == NULL)
 		return MERGE_MEMORY_NONE;
 	if (plan->engine == MERGE_PARTIAL_UPDATE)
 		return MERGE_MEMORY_VERSIONS;
 	if (plan->engine == MERGE_DEDUPLICATE)
 		return plan->rowkind >= 0 ? MERGE_MEMORY_VERSIONS : MERGE_MEMORY_NONE;
-	if (plan->remove_on_delete)
+	if (plan->rowkind >= 0 && !plan->ignore_delete)
 		return MERGE_MEMORY_LOG;
 
 	for (int i = 0; i < plan->natts; i++)

@@ -112,10 +112,13 @@ aggregation_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
 	merge_advance(plan, state, row);
 }
 
-/* Put the state of the late rows under the stored row, one column. */
+/*
+ * Put what the late rows add to one column under the stored value.  Where the
+ * order of the inputs does not matter they are simply added.
+ */
 static void
 aggregation_put_under(const MergePlan *plan, MergeState *state, int c,
-					  const MergeState *late)
+					  const MergeState *late, MergeRow **rows, int nrows)
 {
 	const FieldAggregator *function = plan->columns[c].aggregator->function;
 	NullableDatum input = {
@@ -126,24 +129,40 @@ aggregation_put_under(const MergePlan *plan, MergeState *state, int c,
 	switch (function->order)
 	{
 		case AGGREGATOR_ANY_ORDER:
+			for (int i = 0; i < nrows; i++)
+			{
+				if (!RowKindIsRetract(rows[i]->kind))
+					aggregation_combine_column(plan, state, c, rows[i], false);
+			}
+			return;
 		case AGGREGATOR_IN_ORDER:
 			if (!input.isnull)
 				merge_combine(plan, state, c, input, false, true);
-			break;
+			return;
 		case AGGREGATOR_NEWEST:
 			if (sequence_compare(plan->sequence, late->versions[c], state->versions[c]) <= 0)
-				break;
-			state->values[c] = input.value;
-			state->isnull[c] = input.isnull;
-			state->versions[c] = late->versions[c];
+				return;
 			break;
 		case AGGREGATOR_OLDEST:
 			if (late->versions[c] == NULL)
-				break;
-			state->values[c] = input.value;
-			state->isnull[c] = input.isnull;
-			state->versions[c] = late->versions[c];
+				return;
 			break;
+	}
+	state->values[c] = input.value;
+	state->isnull[c] = input.isnull;
+	state->versions[c] = late->versions[c];
+}
+
+/* Take back what a late row retracts; newer values have superseded some. */
+static void
+aggregation_retract_late(const MergePlan *plan, MergeState *state,
+						 const MergeRow *row)
+{
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (aggregation_folds(plan, c) && MergeRowNames(row, c) &&
+			plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST)
+			merge_retract(plan, state, c, row);
 	}
 }
 
@@ -158,25 +177,30 @@ aggregation_fold_late(const MergePlan *plan, MergeState *state,
 {
 	MergeState *late = merge_state_create(plan);
 
-	for (int i = 0; i < nrows; i++)
+	for (int i = nrows - 1; plan->remove_on_delete && i >= 0; i--)
 	{
-		if (!RowKindIsRetract(rows[i]->kind) ||
-			(rows[i]->kind == ROWKIND_DELETE && plan->remove_on_delete))
-			merge_apply(plan, late, rows[i]);
-	}
-	if (late->exists)
-	{
-		for (int c = 0; c < plan->natts; c++)
+		if (rows[i]->kind == ROWKIND_DELETE)
 		{
-			if (aggregation_folds(plan, c))
-				aggregation_put_under(plan, state, c, late);
+			rows += i + 1;
+			nrows -= i + 1;
+			break;
 		}
 	}
+
 	for (int i = 0; i < nrows; i++)
 	{
-		if (RowKindIsRetract(rows[i]->kind) &&
-			!(rows[i]->kind == ROWKIND_DELETE && plan->remove_on_delete))
-			merge_apply(plan, state, rows[i]);
+		if (!RowKindIsRetract(rows[i]->kind))
+			merge_apply(plan, late, rows[i]);
+	}
+	for (int c = 0; late->exists && c < plan->natts; c++)
+	{
+		if (aggregation_folds(plan, c))
+			aggregation_put_under(plan, state, c, late, rows, nrows);
+	}
+	for (int i = 0; i < nrows; i++)
+	{
+		if (RowKindIsRetract(rows[i]->kind) && !merge_ignores(plan, rows[i]))
+			aggregation_retract_late(plan, state, rows[i]);
 	}
 }
 

@@ -79,7 +79,7 @@ merge_state_create(const MergePlan *plan)
 
 	state->values = palloc0(plan->natts * sizeof(Datum));
 	state->isnull = palloc(plan->natts * sizeof(bool));
-	if (plan->memory != MERGE_MEMORY_NONE)
+	if (plan->memory != MERGE_MEMORY_NONE && plan->sequence != NULL)
 		state->versions = palloc(plan->natts * sizeof(SequenceValue));
 	merge_state_clear(plan, state);
 	return state;
@@ -93,6 +93,7 @@ void
 merge_state_clear(const MergePlan *plan, MergeState *state)
 {
 	state->exists = false;
+	state->hidden = false;
 	state->row_version = NULL;
 	state->removed = NULL;
 	memset(state->isnull, true, plan->natts * sizeof(bool));
@@ -132,6 +133,18 @@ merge_state_load(const MergePlan *plan, MergeState *state,
 }
 
 /*
+ * merge_ignores
+ *		Is the row one that the table's options drop?  It changes nothing, its
+ *		sequence included (SEMANTICS, rule 5).
+ */
+bool
+merge_ignores(const MergePlan *plan, const MergeRow *row)
+{
+	return (row->kind == ROWKIND_UPDATE_BEFORE && plan->ignore_update_before) ||
+		(RowKindIsRetract(row->kind) && plan->ignore_delete);
+}
+
+/*
  * merge_apply
  *		Merges one row into the state, which then points into the row's values
  *		too; what is computed is allocated in CurrentMemoryContext.  Raises
@@ -141,9 +154,7 @@ merge_state_load(const MergePlan *plan, MergeState *state,
 void
 merge_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
 {
-	if (row->kind == ROWKIND_UPDATE_BEFORE && plan->ignore_update_before)
-		return;
-	if (RowKindIsRetract(row->kind) && plan->ignore_delete)
+	if (merge_ignores(plan, row))
 		return;
 
 	switch (plan->engine)

@@ -42,7 +42,8 @@ typedef enum RowKind
 typedef enum MergeMemory
 {
 	MERGE_MEMORY_NONE,			/* nothing: the stored row says it all */
-	MERGE_MEMORY_VERSIONS,		/* the sequence of each column, and of a removal */
+	MERGE_MEMORY_VERSIONS,		/* the sequence of each column and of a removal,
+								 * and what retractions have hidden */
 	MERGE_MEMORY_LOG			/* the rows themselves, to be folded in order */
 } MergeMemory;
 
@@ -132,11 +133,13 @@ typedef struct MergeRow
 typedef struct MergeState
 {
 	bool		exists;
+	bool		hidden;			/* no row yet, but retractions have begun one, to
+								 * be seen when a row of the statement adds to it */
 	Datum	   *values;
 	bool	   *isnull;
 	SequenceValue row_version;	/* highest sequence merged into the row */
-	SequenceValue *versions;	/* by column; NULL unless the plan's memory is
-								 * more than MERGE_MEMORY_NONE */
+	SequenceValue *versions;	/* by column; NULL where the plan has no
+								 * sequence, or no memory */
 	SequenceValue removed;		/* sequence of the newest removal, or NULL */
 } MergeState;
 
@@ -148,6 +151,7 @@ extern MergeState *merge_state_create(const MergePlan *plan);
 extern void merge_state_clear(const MergePlan *plan, MergeState *state);
 extern void merge_state_load(const MergePlan *plan, MergeState *state,
 							 const Datum *values, const bool *isnull);
+extern bool merge_ignores(const MergePlan *plan, const MergeRow *row);
 extern void merge_apply(const MergePlan *plan, MergeState *state,
 						const MergeRow *row);
 extern void merge_fold(const MergePlan *plan, MergeState *state,

@@ -48,12 +48,15 @@ partial_update_remove(const MergePlan *plan, MergeState *state,
 	}
 	for (int c = 0; c < plan->natts; c++)
 	{
-		if (partial_update_is_free(plan, c) && state->versions[c] != NULL &&
-			sequence_compare(order, row->sequence, state->versions[c]) >= 0)
-		{
+		if (!partial_update_is_free(plan, c) || state->versions[c] == NULL ||
+			sequence_compare(order, row->sequence, state->versions[c]) < 0)
+			continue;
+		/* what is newer began a new row, with DEFAULTs where it names nothing */
+		if (MergeRowNames(row, c))
 			state->isnull[c] = true;
-			state->versions[c] = NULL;
-		}
+		else
+			merge_take_column(state, c, row);
+		state->versions[c] = NULL;
 	}
 }
 
@@ -205,12 +208,17 @@ partial_update_retract(const MergePlan *plan, MergeState *state,
 						   rowkind_name(row->kind)),
 				 errhint("Set \"ignore-delete\" to drop such rows, \"partial-update.remove-record-on-delete\" to let -D remove the row, or use sequence groups.")));
 
-	/* nothing of a key that was never seen becomes visible */
-	if (!state->exists)
-		return;
+	/* what is retracted of a key without a row waits for a row to be seen */
+	if (!state->exists && !state->hidden)
+	{
+		merge_create_row(plan, state, row);
+		state->exists = false;
+		state->hidden = true;
+	}
 	if (partial_update_group_removes(plan, state, row))
 	{
 		state->exists = false;
+		state->hidden = false;
 		return;
 	}
 	for (int i = 0; i < plan->ngroups; i++)
@@ -241,7 +249,12 @@ partial_update_apply(const MergePlan *plan, MergeState *state,
 		sequence_compare(plan->sequence, row->sequence, state->removed) < 0)
 		return;
 
-	if (!state->exists)
+	if (state->hidden)
+	{
+		state->exists = true;
+		state->hidden = false;
+	}
+	else if (!state->exists)
 		merge_create_row(plan, state, row);
 	partial_update_free_columns(plan, state, row);
 	for (int i = 0; i < plan->ngroups; i++)

@@ -43,6 +43,7 @@ void
 merge_create_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
 {
 	state->exists = true;
+	state->hidden = false;
 	state->row_version = NULL;
 	for (int c = 0; c < plan->natts; c++)
 	{
