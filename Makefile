@@ -2,6 +2,7 @@
 #
 #   make, make install, make installcheck     as usual; PG_CONFIG names the server
 #   make demo, make test                      install what is missing, use a private cluster
+#   make bench                                measure (bench/run says how), writes docs/benchmarks.md
 #   make format, make lint                    house style
 
 MODULE_big = merge_engine
@@ -49,10 +50,13 @@ demo:
 test:
 	@test/run $(SUITES)
 
+bench:
+	@bench/run
+
 format:
 	@tools/format $(SOURCES)
 
 lint:
 	@tools/lint
 
-.PHONY: demo test format lint
+.PHONY: demo test bench format lint
