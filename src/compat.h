@@ -8,8 +8,11 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "catalog/pg_proc.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#include "utils/acl.h"
+#include "utils/regproc.h"
 #if PG_VERSION_NUM >= 160000
 #include "parser/parse_relation.h"
 #endif
@@ -73,6 +76,28 @@ compat_inserted_columns(PlannedStmt *stmt, RangeTblEntry *rte)
 	return rte->insertedCols;
 #else
 	return getRTEPermissionInfo(stmt->permInfos, rte)->insertedCols;
+#endif
+}
+
+/* May a role execute a function? */
+static inline bool
+compat_may_execute(Oid function, Oid role)
+{
+#if PG_VERSION_NUM < 160000
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+/* Take a qualified name apart. */
+static inline List *
+compat_qualified_name(const char *name)
+{
+#if PG_VERSION_NUM < 160000
+	return stringToQualifiedNameList(name);
+#else
+	return stringToQualifiedNameList(name, NULL);
 #endif
 }
 

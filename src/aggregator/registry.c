@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "aggregator/aggregator.h"
+#include "aggregator/sql_function.h"
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
@@ -23,7 +24,9 @@
 	X(first_non_null_value) \
 	X(listagg) \
 	X(bool_and) \
-	X(bool_or)
+	X(bool_or) \
+	X(hll_sketch) \
+	X(theta_sketch)
 
 #define DECLARE_AGGREGATOR(name) extern const FieldAggregator name##_aggregator;
 FIELD_AGGREGATORS(DECLARE_AGGREGATOR)
@@ -115,7 +118,7 @@ aggregator_is_option(const char *name)
 		if (aggregator_takes_option(aggregators[i], name))
 			return true;
 	}
-	return false;
+	return aggregator_takes_option(&sql_function_aggregator, name);
 }
 
 /*

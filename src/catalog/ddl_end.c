@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/ddl.h"
+#include "catalog/functions.h"
 #include "catalog/index.h"
 #include "catalog/indexing.h"
 #include "catalog/merge_plan.h"
@@ -294,7 +295,7 @@ end_create(DdlCommand *command, DdlTable *table)
 	parsed = options_parse(options);
 	if (options != NIL)
 	{
-		(void) merge_plan_compile(relation, parsed);
+		functions_record_dependencies(table->relid, merge_plan_compile(relation, parsed));
 		(void) options_stored(table->relid, &others);
 		ddl_write_options(table->relid, others, options);
 		warn_without_key(relation);
@@ -391,8 +392,11 @@ end_alter(DdlCommand *command, DdlTable *table)
 		table_require_engine(table, options);
 		table_check_meaning(command, table, relation, options);
 		if (options != NIL)
-			(void) merge_plan_compile(relation, options_parse(options));
+			functions_record_dependencies(table->relid,
+										  merge_plan_compile(relation, options_parse(options)));
 	}
+	if (options == NIL)
+		functions_record_dependencies(table->relid, NULL);
 	starts_merging = options != NIL && !option_find(table->stored, "merge-engine");
 
 	(void) options_stored(table->relid, &others);
@@ -539,7 +543,8 @@ revalidate_table(DdlCommand *command, Oid relid, bool compile)
 			ddl_write_options(relid, others, renamed);
 		check_dropped_columns(command, relid, renamed);
 		if (compile && !list_member_oid(command->invalid, relid))
-			(void) merge_plan_compile(relation, options_parse(renamed));
+			functions_record_dependencies(relid,
+										  merge_plan_compile(relation, options_parse(renamed)));
 	}
 	table_close(relation, NoLock);
 }

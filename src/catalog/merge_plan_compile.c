@@ -11,6 +11,7 @@
 
 #include "access/attnum.h"
 #include "access/htup_details.h"
+#include "catalog/functions.h"
 #include "catalog/merge_plan.h"
 #include "catalog/nearest_name.h"
 #include "catalog/pg_index.h"
@@ -339,7 +340,7 @@ builder_groups(PlanBuilder *builder)
 static const FieldAggregator *
 builder_function(PlanBuilder *builder, const char *option, const char *name)
 {
-	const FieldAggregator *function = aggregator_find(name);
+	const FieldAggregator *function = functions_find(name);
 	const char *nearest;
 
 	if (function)
@@ -350,7 +351,7 @@ builder_function(PlanBuilder *builder, const char *option, const char *name)
 			 errmsg("aggregate function \"%s\", named by option \"%s\" of table \"%s\", does not exist",
 					name, option, builder_table(builder)),
 			 nearest ? errhint("Perhaps you meant \"%s\".", nearest) :
-					   errhint("docs/options.md lists the aggregate functions; their names are taken literally.")));
+					   errhint("docs/aggregate-functions.md lists the aggregate functions; a SQL function is named with its schema.")));
 }
 
 /* Note each column's explicit function, and refuse it where it has no place. */
@@ -424,18 +425,17 @@ prepare_error(void *arg)
 	errcontext("option \"%s\"", (const char *) arg);
 }
 
-/* Let a function check and prepare its column. */
+/* Find the SQL functions that a function calls, and let it prepare. */
 static void
-builder_prepare(AggregatorColumn *aggregator, const char *option)
+builder_prepare(PlanBuilder *builder, AggregatorColumn *aggregator, const char *option)
 {
 	ErrorContextCallback callback;
 
-	if (aggregator->function->prepare == NULL)
-		return;
 	callback.callback = prepare_error;
 	callback.arg = unconstify(char *, option);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
+	functions_resolve(aggregator, builder->relation->rd_rel->relowner);
 	aggregator->function->prepare(aggregator);
 	error_context_stack = callback.previous;
 }
@@ -462,7 +462,7 @@ builder_aggregator(PlanBuilder *builder, int index,
 	aggregator->order = builder_sort(builder, index, order) ? order : NULL;
 	aggregator->context = CurrentMemoryContext;
 	builder_function_options(builder, aggregator);
-	builder_prepare(aggregator, option);
+	builder_prepare(builder, aggregator, option);
 
 	column->aggregator = aggregator;
 	column->typmod = aggregator->typmod;

@@ -113,7 +113,8 @@ merge_combine(const MergePlan *plan, MergeState *state, int c,
 		.isnull = state->isnull[c]
 	};
 
-	if (first && function->takes_null)
+	/* to the oldest value, a NULL that was there is another than none */
+	if (first && function->takes_null && function->order == AGGREGATOR_OLDEST)
 		merge_set_column(plan, state, c, input);
 	else if (!late)
 		merge_set_column(plan, state, c,
