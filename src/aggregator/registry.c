@@ -25,6 +25,7 @@
 	X(listagg) \
 	X(bool_and) \
 	X(bool_or) \
+	X(collect) \
 	X(hll_sketch) \
 	X(theta_sketch)
 
