@@ -26,6 +26,8 @@
 	X(bool_and) \
 	X(bool_or) \
 	X(collect) \
+	X(merge_map) \
+	X(merge_map_with_keytime) \
 	X(hll_sketch) \
 	X(theta_sketch)
 
