@@ -28,6 +28,8 @@
 	X(collect) \
 	X(merge_map) \
 	X(merge_map_with_keytime) \
+	X(nested_update) \
+	X(nested_partial_update) \
 	X(hll_sketch) \
 	X(theta_sketch)
 
