@@ -14,6 +14,8 @@ PGFILEDESC = "merge_engine - tables that merge rows of one primary key"
 
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Werror
+# roaring bitmaps: libroaring-dev on Debian
+SHLIB_LINK += -lroaring
 
 # make installcheck: every file of sql/, test/isolation and test/t
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))

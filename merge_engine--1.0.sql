@@ -69,3 +69,100 @@ COMMENT ON VIEW @extschema@.tables IS 'every table that merges: its engine, sequ
 
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 GRANT SELECT ON @extschema@.tables TO PUBLIC;
+
+-- roaring bitmaps in the portable format, as the aggregate functions rbm32 and rbm64 take them
+
+CREATE FUNCTION @extschema@.rbm32_build(integer[])
+RETURNS bytea
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm32_cardinality(bytea)
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm32_contains(bytea, integer)
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm32_to_array(bytea)
+RETURNS integer[]
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm64_build(bigint[])
+RETURNS bytea
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm64_cardinality(bytea)
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm64_contains(bytea, bigint)
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm64_to_array(bytea)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm_agg_combine(internal, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm_agg_final(internal)
+RETURNS bytea
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm_agg_serialize(internal)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'rbm_agg_final'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm32_agg_transition(internal, integer)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm32_agg_deserialize(bytea, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE @extschema@.rbm32_agg(integer) (
+	SFUNC = @extschema@.rbm32_agg_transition,
+	STYPE = internal,
+	FINALFUNC = @extschema@.rbm_agg_final,
+	COMBINEFUNC = @extschema@.rbm_agg_combine,
+	SERIALFUNC = @extschema@.rbm_agg_serialize,
+	DESERIALFUNC = @extschema@.rbm32_agg_deserialize,
+	PARALLEL = SAFE
+);
+
+CREATE FUNCTION @extschema@.rbm64_agg_transition(internal, bigint)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.rbm64_agg_deserialize(bytea, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE @extschema@.rbm64_agg(bigint) (
+	SFUNC = @extschema@.rbm64_agg_transition,
+	STYPE = internal,
+	FINALFUNC = @extschema@.rbm_agg_final,
+	COMBINEFUNC = @extschema@.rbm_agg_combine,
+	SERIALFUNC = @extschema@.rbm_agg_serialize,
+	DESERIALFUNC = @extschema@.rbm64_agg_deserialize,
+	PARALLEL = SAFE
+);

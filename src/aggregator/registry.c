@@ -30,6 +30,8 @@
 	X(merge_map_with_keytime) \
 	X(nested_update) \
 	X(nested_partial_update) \
+	X(rbm32) \
+	X(rbm64) \
 	X(hll_sketch) \
 	X(theta_sketch)
 
