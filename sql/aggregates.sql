@@ -12,6 +12,7 @@ CREATE TABLE sums (k int PRIMARY KEY, a smallint, b int, c bigint, d numeric, e 
 	USING merge_engine WITH ("merge-engine" = 'aggregation', "rowkind.field" = 'op',
 		"fields.default-aggregate-function" = 'sum');
 SET lc_monetary = 'C';
+SET intervalstyle = 'postgres';
 INSERT INTO sums VALUES (1, 1, 1, 1, 1.5, 1.5, 1.5, 1.5, '1.50', '1 day', '+I'),
 	(1, 2, 2, 2, 2.25, 2.25, 2.25, 2.25, '2.25', '1 month 2 hours', '+I');
 SELECT a, b, c, d, e, f, g, h::numeric, i FROM sums;
@@ -62,22 +63,21 @@ SELECT * FROM counts;
 INSERT INTO counts VALUES (1, 100, NULL, '-D'), (1, 1, 1, '+I');
 SELECT * FROM counts;
 
--- max and min: whatever has a btree order
+-- max and min: whatever has a btree order, except arrays and rows
 CREATE TYPE size AS ENUM ('small', 'large');
-CREATE TYPE pair AS (x int, y text);
 CREATE TABLE extremes (k int PRIMARY KEY, a int, b text COLLATE "C", c numeric, d date, e timestamptz, f uuid,
-		g size, h int[], i bool, j bytea, l inet, m int4range, n pair, o char(3))
+		g size, i bool, j bytea, l inet, m int4range, o char(3))
 	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.default-aggregate-function" = 'max');
 INSERT INTO extremes VALUES
-	(1, 1, 'B', 1.5, '2024-01-02', '2024-01-01 12:00+00', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'small', '{1,2}',
-		false, '\x01', '10.0.0.1', '[1,3)', '(1,b)', 'ab'),
-	(1, -1, 'a', 1.4, '2024-01-01', '2024-01-01 13:00+02', 'b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'large', '{1,10}',
-		true, '\xff', '9.0.0.1', '[2,3)', '(1,a)', 'b');
-SELECT a, b, c, d = '2024-01-02', e = '2024-01-01 12:00+00', left(f::text, 1), g, h, i, j, l, m, n, o = 'b' FROM extremes;
-CREATE TABLE least_of (k int PRIMARY KEY, a int, b text COLLATE "C", c numeric, g size, h int[], i bool, n pair)
+	(1, 1, 'B', 1.5, '2024-01-02', '2024-01-01 12:00+00', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'small',
+		false, '\x01', '10.0.0.1', '[1,3)', 'ab'),
+	(1, -1, 'a', 1.4, '2024-01-01', '2024-01-01 13:00+02', 'b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'large',
+		true, '\xff', '9.0.0.1', '[2,3)', 'b');
+SELECT a, b, c, d = '2024-01-02', e = '2024-01-01 12:00+00', left(f::text, 1), g, i, j, l, m, o = 'b' FROM extremes;
+CREATE TABLE least_of (k int PRIMARY KEY, a int, b text COLLATE "C", c numeric, g size, i bool)
 	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.default-aggregate-function" = 'min');
-INSERT INTO least_of VALUES (1, 1, 'B', 1.5, 'small', '{1,2}', false, '(1,b)'),
-	(1, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (1, -1, 'a', 1.4, 'large', '{1,10}', true, '(1,a)');
+INSERT INTO least_of VALUES (1, 1, 'B', 1.5, 'small', false),
+	(1, NULL, NULL, NULL, NULL, NULL), (1, -1, 'a', 1.4, 'large', true);
 SELECT * FROM least_of;
 
 -- last_value and first_value take NULLs, the others do not
@@ -91,14 +91,12 @@ INSERT INTO ends VALUES (2, 5, 5, NULL, NULL);
 SELECT * FROM ends ORDER BY k;
 
 -- listagg
-CREATE TABLE lists (k int PRIMARY KEY, a text, b text, c text, d varchar(10))
+CREATE TABLE lists (k int PRIMARY KEY, a text, b text, c text, d varchar)
 	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.default-aggregate-function" = 'listagg',
 		"fields.b.list-agg-delimiter" = ' | ', "fields.c.distinct" = 'true');
 INSERT INTO lists VALUES (1, 'x', 'x', 'x', 'x'), (1, NULL, NULL, NULL, NULL), (1, '  ', ' ', E'\t', E'\n'),
 	(1, 'y', 'y', 'x,y', 'y'), (1, 'x', 'x', 'y,,z, ,x', 'x');
 SELECT * FROM lists;
--- a value that does not fit the column is an error
-INSERT INTO lists (k, d) VALUES (1, '123456');
 -- a blank list is replaced
 INSERT INTO lists (k, a, c) VALUES (2, ' ', ' ');
 INSERT INTO lists (k, a, c) VALUES (2, 'a,a', 'a,a');
