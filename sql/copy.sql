@@ -80,8 +80,8 @@ SELECT count(*) FROM t WHERE a = 'gone';
 CREATE TABLE many (k int PRIMARY KEY, n int, s bigint)
 	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum',
 		"fields.s.aggregate-function" = 'max');
-COPY many FROM PROGRAM 'seq 1 20000 | awk ''{ print $1 % 300 "\t1\t" $1 }''';
-COPY many FROM PROGRAM 'seq 1 20000 | awk ''{ print $1 % 300 "\t1\t" 0 }''';
+COPY many FROM PROGRAM 'seq 1 5000 | awk ''{ print $1 % 300 "\t1\t" $1 }''';
+COPY many FROM PROGRAM 'seq 1 5000 | awk ''{ print $1 % 300 "\t1\t" 0 }''';
 SELECT count(*), sum(n), min(s), max(s) FROM many;
 
 -- triggers, generated columns and CHECK see merged rows

@@ -129,31 +129,44 @@ BEGIN
 	RETURN array_to_string(result, ', ');
 END $$;
 
--- The table, with a dropped column in every third, and an index in each.
-CREATE FUNCTION model.ddl(r model.rules) RETURNS text
+-- The table, with an index: every third has a dropped column, every fifth is
+-- partitioned, with partitions whose columns are in another order.
+CREATE FUNCTION model.ddl(r model.rules) RETURNS SETOF text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	items text[] := '{}';
+	backward text[] := '{}';
+	item text;
 	column_name text;
 	f model.field;
+	storage text := format('USING merge_engine WITH (%s)', model.options(r));
 BEGIN
 	FOREACH column_name IN ARRAY model.columns(r) LOOP
-		IF column_name = 'k' THEN
-			items := items || 'k int PRIMARY KEY'::text;
-			CONTINUE;
-		END IF;
 		SELECT * INTO f FROM unnest(r.fields) u WHERE u.name = column_name;
-		items := items || format('%s %s%s', f.name,
-			CASE f.type WHEN 'int' THEN 'bigint' WHEN 'numeric' THEN 'numeric(20,2)' ELSE f.type END,
-			' DEFAULT ' || quote_literal(f.value_default));
+		item := CASE WHEN column_name = 'k' THEN 'k int PRIMARY KEY' ELSE
+			format('%s %s%s', f.name,
+				CASE f.type WHEN 'int' THEN 'bigint' WHEN 'numeric' THEN 'numeric(20,2)' ELSE f.type END,
+				' DEFAULT ' || quote_literal(f.value_default)) END;
+		items := items || item;
+		backward := item || backward;
 	END LOOP;
-	RETURN CASE WHEN r.id % 3 = 0
-		THEN format(E'CREATE TABLE history.t (gone text, %s) USING merge_engine WITH (%s);\n'
-					'ALTER TABLE history.t DROP COLUMN gone;',
-					array_to_string(items, ', '), model.options(r))
-		ELSE format('CREATE TABLE history.t (%s) USING merge_engine WITH (%s);',
-					array_to_string(items, ', '), model.options(r))
-		END || E'\n' || format('CREATE INDEX ON history.t (%s, k);', r.fields[1].name);
+	IF r.id % 5 = 0 THEN
+		RETURN NEXT format('CREATE TABLE history.t (%s) PARTITION BY HASH (k);', array_to_string(items, ', '));
+		FOR i IN 0 .. 1 LOOP
+			RETURN NEXT format('CREATE TABLE history.t%s (%s, gone text) %s;', i,
+				array_to_string(CASE i WHEN 0 THEN backward ELSE items END, ', '), storage);
+			RETURN NEXT format('ALTER TABLE history.t%s DROP COLUMN gone;', i);
+			RETURN NEXT format('ALTER TABLE history.t ATTACH PARTITION history.t%s'
+				' FOR VALUES WITH (MODULUS 2, REMAINDER %s);', i, i);
+		END LOOP;
+	ELSE
+		RETURN NEXT format('CREATE TABLE history.t (%s%s) %s;',
+			CASE WHEN r.id % 3 = 0 THEN 'gone text, ' END, array_to_string(items, ', '), storage);
+		IF r.id % 3 = 0 THEN
+			RETURN NEXT 'ALTER TABLE history.t DROP COLUMN gone;';
+		END IF;
+	END IF;
+	RETURN NEXT format('CREATE INDEX ON history.t (%s, k);', r.fields[1].name);
 END $$;
 
 -- One of the texts.
