@@ -6,6 +6,7 @@
 
 #include "access/merge_tableam.h"
 #include "access/statement.h"
+#include "access/write_buffer.h"
 #include "catalog/ddl.h"
 #include "fmgr.h"
 #include "utils/guc.h"
@@ -20,5 +21,12 @@ _PG_init(void)
 	ddl_init();
 	merge_tableam_init();
 	statement_init();
+	DefineCustomIntVariable("merge_engine.write_buffer",
+							"Sets the memory in which the rows of a statement wait to be merged.",
+							"Rows beyond it wait in temporary files; the result is the same.",
+							&write_buffer_size,
+							65536, 64, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB,
+							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("merge_engine");
 }

@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "access/key_memory.h"
-#include "access/stratnum.h"
 #include "lib/rbtree.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -49,8 +48,8 @@ struct KeyMemory
 	const MergePlan *plan;
 	MemoryContext context;
 	RBTree	   *tree;
-	SortSupportData *sort;		/* by key column */
-	AttrNumber *columns;		/* table column (0-based) of each key column */
+	SortSupport sort;			/* by key column */
+	const AttrNumber *columns;	/* table column (0-based) of each key column */
 	int			nkeys;
 };
 
@@ -87,32 +86,21 @@ key_combine(RBTNode *existing, const RBTNode *newdata, void *arg)
 
 /*
  * key_memory_create
- *		An empty memory for a table, in CurrentMemoryContext.  pkey is the
- *		table's open primary key index, pkey_columns the table's columns
- *		(0-based) that it indexes.
+ *		An empty memory for a table, in CurrentMemoryContext.  sort says how the
+ *		key's columns compare, columns which ones of the table (0-based) they
+ *		are; both must live as long as the memory.
  */
 KeyMemory *
-key_memory_create(const MergePlan *plan, Relation pkey,
-				  const AttrNumber *pkey_columns)
+key_memory_create(const MergePlan *plan, SortSupport sort, int nkeys,
+				  const AttrNumber *columns)
 {
 	KeyMemory  *memory = palloc0(sizeof(KeyMemory));
 
 	memory->plan = plan;
 	memory->context = CurrentMemoryContext;
-	memory->nkeys = IndexRelationGetNumberOfKeyAttributes(pkey);
-	memory->columns = palloc(memory->nkeys * sizeof(AttrNumber));
-	memory->sort = palloc0(memory->nkeys * sizeof(SortSupportData));
-	for (int i = 0; i < memory->nkeys; i++)
-	{
-		SortSupport sort = &memory->sort[i];
-
-		memory->columns[i] = pkey_columns[i];
-		sort->ssup_cxt = memory->context;
-		sort->ssup_collation = pkey->rd_indcollation[i];
-		sort->ssup_nulls_first = false;
-		sort->ssup_attno = i + 1;
-		PrepareSortSupportFromIndexRel(pkey, BTLessStrategyNumber, sort);
-	}
+	memory->sort = sort;
+	memory->nkeys = nkeys;
+	memory->columns = columns;
 	memory->tree = rbt_create(sizeof(KeyEntry), key_compare, key_combine,
 							  key_alloc, NULL, memory);
 	return memory;
@@ -186,49 +174,62 @@ key_memory_load(const KeyMemory *memory, const KeyEntry *entry, MergeState *stat
 	memcpy(state->versions, entry->versions, plan->natts * sizeof(SequenceValue));
 }
 
+/* Merge two lists of rows, each in order, into a new one. */
+static MergeRow **
+key_memory_interleave(const MergePlan *plan, const KeyEntry *entry,
+					  MergeRow **rows, int nrows)
+{
+	MergeRow  **all = palloc((entry->nrows + nrows) * sizeof(MergeRow *));
+	int			i = 0;
+	int			j = 0;
+
+	while (i < entry->nrows || j < nrows)
+	{
+		bool		from_entry = j == nrows ||
+			(i < entry->nrows &&
+			 merge_rows_compare(plan, entry->rows[i], rows[j]) < 0);
+		MergeRow   *next = from_entry ? entry->rows[i] : rows[j];
+
+		all[i + j] = next;
+		if (from_entry)
+			i++;
+		else
+			j++;
+	}
+	return all;
+}
+
 /*
  * key_memory_merge
- *		Merges a row into the state, which holds the stored row of a current
- *		entry and no versions.
+ *		Merges rows, in merge_rows_compare's order, into the state, which holds
+ *		the stored row of a current entry and no versions.
  */
 void
 key_memory_merge(KeyMemory *memory, KeyEntry *entry, MergeState *state,
-				 MergeRow *row)
+				 MergeRow **rows, int nrows)
 {
 	const MergePlan *plan = memory->plan;
-	MergeRow  **rows;
-	int			place;
 
 	key_memory_load(memory, entry, state);
-	if (plan->memory != MERGE_MEMORY_LOG)
-	{
-		merge_apply(plan, state, row);
-		return;
-	}
 
-	/* in order: go on from where we are */
-	if (merge_rows_compare(plan, row, entry->rows[entry->nrows - 1]) > 0 &&
-		(!state->exists ||
-		 sequence_compare(plan->sequence, row->sequence, state->row_version) >= 0))
+	/* where order is no matter, or is kept, go on from where we are */
+	if (plan->memory != MERGE_MEMORY_LOG ||
+		(merge_rows_compare(plan, rows[0], entry->rows[entry->nrows - 1]) > 0 &&
+		 (!state->exists ||
+		  sequence_compare(plan->sequence, rows[0]->sequence, state->row_version) >= 0)))
 	{
-		merge_apply(plan, state, row);
+		for (int i = 0; i < nrows; i++)
+			merge_apply(plan, state, rows[i]);
 		return;
 	}
 
 	/* out of order: fold everything again */
-	rows = palloc((entry->nrows + 1) * sizeof(MergeRow *));
-	place = entry->nrows;
-	while (place > 0 && merge_rows_compare(plan, row, entry->rows[place - 1]) < 0)
-		place--;
-	memcpy(rows, entry->rows, place * sizeof(MergeRow *));
-	rows[place] = row;
-	memcpy(rows + place + 1, entry->rows + place,
-		   (entry->nrows - place) * sizeof(MergeRow *));
 	if (entry->base_exists)
 		merge_state_load(plan, state, entry->base_values, entry->base_isnull);
 	else
 		merge_state_clear(plan, state);
-	merge_fold(plan, state, rows, entry->nrows + 1);
+	merge_fold(plan, state, key_memory_interleave(plan, entry, rows, nrows),
+			   entry->nrows + nrows);
 }
 
 /* Copy a whole row, in CurrentMemoryContext. */
@@ -252,12 +253,9 @@ static void
 key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
 {
 	const MergePlan *plan = memory->plan;
-	MergeRow   *copy = palloc(sizeof(MergeRow));
+	MergeRow   *copy = merge_row_copy(plan, row);
 	int			place = entry->nrows;
 
-	*copy = *row;
-	key_memory_copy_row(plan, row->values, row->isnull, &copy->values, &copy->isnull);
-	copy->sequence = sequence_read(plan->sequence, copy->values, copy->isnull);
 	if (row->named != NULL)
 	{
 		bool	   *named = palloc(plan->natts * sizeof(bool));
@@ -280,43 +278,16 @@ key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
 	entry->nrows++;
 }
 
-/* Free a sequence value that the entry owns. */
-static void
-key_memory_free_version(const SequenceOrder *order, SequenceValue version)
-{
-	if (version == NULL)
-		return;
-	for (int i = 0; i < order->ncolumns; i++)
-	{
-		if (!version[i].isnull && !order->typbyval[i])
-			pfree(DatumGetPointer(version[i].value));
-	}
-	pfree(version);
-}
-
-/* Replace a sequence value that the entry owns by a copy of another. */
-static void
-key_memory_set_version(const SequenceOrder *order, SequenceValue *version,
-					   SequenceValue value)
-{
-	SequenceValue old = *version;
-
-	if (old == value)
-		return;
-	*version = sequence_copy(order, value);
-	key_memory_free_version(order, old);
-}
-
 /*
  * key_memory_save
- *		Remembers what a row has led to: the state, stored at the TID (NULL: no
+ *		Remembers what rows have led to: the state, stored at the TID (NULL: no
  *		row is stored).  fresh says that the entry was not current; then base is
- *		the stored row that this row met (NULL: none).
+ *		the stored row that they met (NULL: none).
  */
 void
 key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 				const Datum *base_values, const bool *base_isnull,
-				const MergeState *state, const MergeRow *row,
+				const MergeState *state, MergeRow **rows, int nrows,
 				const ItemPointerData *stored)
 {
 	const MergePlan *plan = memory->plan;
@@ -331,8 +302,8 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 								&entry->base_values, &entry->base_isnull);
 	}
 	entry->known = true;
-	if (plan->memory == MERGE_MEMORY_LOG)
-		key_memory_log(memory, entry, row);
+	for (int i = 0; plan->memory == MERGE_MEMORY_LOG && i < nrows; i++)
+		key_memory_log(memory, entry, rows[i]);
 
 	entry->stored = stored != NULL;
 	if (stored != NULL)
@@ -346,11 +317,11 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 		MemoryContextSwitchTo(oldcontext);
 		return;
 	}
-	key_memory_set_version(plan->sequence, &entry->row_version, state->row_version);
-	key_memory_set_version(plan->sequence, &entry->removed, state->removed);
+	sequence_assign(plan->sequence, &entry->row_version, state->row_version);
+	sequence_assign(plan->sequence, &entry->removed, state->removed);
 	if (entry->versions == NULL)
 		entry->versions = palloc0(plan->natts * sizeof(SequenceValue));
 	for (int c = 0; c < plan->natts; c++)
-		key_memory_set_version(plan->sequence, &entry->versions[c], state->versions[c]);
+		sequence_assign(plan->sequence, &entry->versions[c], state->versions[c]);
 	MemoryContextSwitchTo(oldcontext);
 }

@@ -9,20 +9,20 @@
 
 #include "merge/merge.h"
 #include "storage/itemptr.h"
-#include "utils/rel.h"
 
 typedef struct KeyMemory KeyMemory;
 typedef struct KeyEntry KeyEntry;
 
-extern KeyMemory *key_memory_create(const MergePlan *plan, Relation pkey,
-									const AttrNumber *pkey_columns);
+extern KeyMemory *key_memory_create(const MergePlan *plan, SortSupport sort,
+									int nkeys, const AttrNumber *columns);
 extern KeyEntry *key_memory_find(KeyMemory *memory, const Datum *values);
 extern bool key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored);
 extern void key_memory_merge(KeyMemory *memory, KeyEntry *entry,
-							 MergeState *state, MergeRow *row);
+							 MergeState *state, MergeRow **rows, int nrows);
 extern void key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 							const Datum *base_values, const bool *base_isnull,
-							const MergeState *state, const MergeRow *row,
+							const MergeState *state,
+							MergeRow **rows, int nrows,
 							const ItemPointerData *stored);
 
 #endif							/* KEY_MEMORY_H */

@@ -1,7 +1,7 @@
 /*
  * statement.c
- *	  The statement that is writing to merge tables: what it names, and what it
- *	  works with.
+ *	  The statement that is writing to merge tables: what it names, and which
+ *	  of its rows wait to be merged.
  *
  * A table access method is handed rows without being told where they come
  * from.  But merging must know: a column that the statement does not name is
@@ -16,32 +16,30 @@
  * - The logical apply worker, and whatever else calls the access method: each
  *   query context is a statement, all columns are named.
  *
+ * The same places tell when a statement's buffered rows must be merged: when
+ * its ModifyTable node has read all of them, when COPY ends, and before any
+ * query or utility command runs inside the statement that could look at the
+ * table.  So nobody sees that rows were buffered.
+ *
  * The working state of a statement is allocated in a child of its owner's
  * context and goes with it, also on error.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/heapam.h"
-#include "access/index_shim.h"
-#include "access/nbtree.h"
 #include "access/statement.h"
-#include "access/table.h"
-#include "catalog/index.h"
+#include "access/write_buffer.h"
+#include "access/xact.h"
 #include "catalog/partition.h"
-#include "catalog/pg_trigger.h"
 #include "commands/copyfrom_internal.h"
 #include "commands/trigger.h"
 #include "compat.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "tcop/pquery.h"
 #include "tcop/tcopprot.h"
+#include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rls.h"
-#include "access/xact.h"
 
 /* A statement, by the memory context of its owner. */
 typedef struct MergeStatement
@@ -54,6 +52,7 @@ typedef struct MergeStatement
 } MergeStatement;
 
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
+static ProcessUtility_hook_type previous_ProcessUtility = NULL;
 static ExecProcNodeMtd exec_modify_table = NULL;
 
 /* the ModifyTable node that is running, innermost */
@@ -66,6 +65,112 @@ static MergeStatement *statements = NULL;
 
 /* when this library was loaded, to recognize the statement that loaded it */
 static TimestampTz loaded_during;
+
+/*
+ * Merge what a target has buffered.  nested says that the statement goes on:
+ * we are inside one of its expressions, so its per-tuple memory is in use, and
+ * what was merged must be remembered.
+ */
+static void
+statement_flush_target(MergeTarget *target, bool nested)
+{
+	EState	   *estate = target->estate;
+	ExprContext *in_use = NULL;
+
+	if (nested && estate != NULL)
+	{
+		in_use = estate->es_per_tuple_exprcontext;
+		estate->es_per_tuple_exprcontext = NULL;
+	}
+	write_buffer_flush(target, nested);
+	if (in_use != NULL)
+	{
+		if (estate->es_per_tuple_exprcontext != NULL)
+			FreeExprContext(estate->es_per_tuple_exprcontext, true);
+		estate->es_per_tuple_exprcontext = in_use;
+	}
+}
+
+/* A table and the partitioned tables above it: is one of them in the list? */
+static bool
+statement_reads_target(const MergeTarget *target, List *relids)
+{
+	ListCell   *lc;
+
+	if (list_member_oid(relids, target->relid))
+		return true;
+	if (!target->relation->rd_rel->relispartition)
+		return false;
+	foreach(lc, get_partition_ancestors(target->relid))
+	{
+		if (list_member_oid(relids, lfirst_oid(lc)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Before a query inside of running statements: merge what these have buffered
+ * of the tables in relids, or of all tables.
+ */
+static void
+statement_flush_for(List *relids, bool all)
+{
+	for (MergeStatement *statement = statements; statement != NULL;
+		 statement = statement->next)
+	{
+		for (MergeTarget *target = statement->targets; target != NULL;
+			 target = target->next)
+		{
+			if (target->buffer != NULL &&
+				(all || statement_reads_target(target, relids)))
+				statement_flush_target(target, true);
+		}
+	}
+}
+
+/* Tables in the order of their OIDs, so that statements agree on it. */
+static int
+statement_compare_targets(const ListCell *a, const ListCell *b)
+{
+	const MergeTarget *left = lfirst(a);
+	const MergeTarget *right = lfirst(b);
+
+	return (left->relid > right->relid) - (left->relid < right->relid);
+}
+
+/*
+ * A ModifyTable node has read all its rows: merge what it has buffered.  If
+ * the query has more such nodes, they belong to the same statement.
+ */
+static void
+statement_flush_query(ModifyTableState *modify)
+{
+	List	   *targets = NIL;
+	ListCell   *lc;
+	EState	   *estate = modify->ps.state;
+	bool		goes_on = list_length(estate->es_auxmodifytables) +
+		(modify->canSetTag ? 1 : 0) > 1;
+
+	for (MergeStatement *statement = statements; statement != NULL;
+		 statement = statement->next)
+	{
+		if (statement->owner != estate->es_query_cxt)
+			continue;
+		for (MergeTarget *target = statement->targets; target != NULL;
+			 target = target->next)
+		{
+			if (target->buffer != NULL && target->source == modify)
+				targets = lappend(targets, target);
+		}
+	}
+	if (targets == NIL)
+		return;
+	list_sort(targets, statement_compare_targets);
+	foreach(lc, targets)
+		statement_flush_target(lfirst(lc), goes_on);
+	list_free(targets);
+}
 
 /* Stands in for ExecModifyTable: notes which node is running. */
 static TupleTableSlot *
@@ -84,6 +189,9 @@ statement_exec_modify_table(PlanState *pstate)
 		running_modify = outer;
 	}
 	PG_END_TRY();
+	/* a node that returns rows has nothing buffered */
+	if (statements != NULL && TupIsNull(slot))
+		statement_flush_query(castNode(ModifyTableState, pstate));
 	return slot;
 }
 
@@ -95,11 +203,17 @@ statement_watch(PlanState *pstate)
 	ExecSetExecProcNode(pstate, statement_exec_modify_table);
 }
 
+/*
+ * A query begins.  If one that is running has buffered rows of a table that it
+ * reads, it must see them.
+ */
 static void
 statement_ExecutorStart(QueryDesc *queryDesc, int eflags)
 {
 	ListCell   *lc;
 
+	if (statements != NULL)
+		statement_flush_for(queryDesc->plannedstmt->relationOids, false);
 	if (previous_ExecutorStart)
 		previous_ExecutorStart(queryDesc, eflags);
 	else
@@ -112,15 +226,34 @@ statement_ExecutorStart(QueryDesc *queryDesc, int eflags)
 		statement_watch((PlanState *) lfirst(lc));
 }
 
+/* A utility command begins; any may look at any table. */
+static void
+statement_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
+						 bool readOnlyTree, ProcessUtilityContext context,
+						 ParamListInfo params, QueryEnvironment *queryEnv,
+						 DestReceiver *dest, QueryCompletion *qc)
+{
+	if (statements != NULL)
+		statement_flush_for(NIL, true);
+	if (previous_ProcessUtility)
+		previous_ProcessUtility(pstmt, queryString, readOnlyTree, context,
+								params, queryEnv, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
+								params, queryEnv, dest, qc);
+}
+
 /*
  * statement_init
- *		Installs the hook; called once, when the module loads.
+ *		Installs the hooks; called once, when the module loads.
  */
 void
 statement_init(void)
 {
 	previous_ExecutorStart = ExecutorStart_hook;
 	ExecutorStart_hook = statement_ExecutorStart;
+	previous_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = statement_ProcessUtility;
 	loaded_during = GetCurrentStatementStartTimestamp();
 }
 
@@ -382,195 +515,67 @@ statement_result_rel(ModifyTableState *modify, Relation relation)
 	return NULL;
 }
 
-/* The triggers of foreign keys that reference the table, as a TriggerDesc. */
-static TriggerDesc *
-statement_referencing_triggers(TriggerDesc *all)
+/*
+ * Are there indexes that the executor must see the merged row for: with a
+ * constraint that it checks itself, or, where it still evaluates them, with
+ * expressions?
+ */
+static bool
+statement_has_special_indexes(ResultRelInfo *result_rel, bool expressions)
 {
-	TriggerDesc *some;
-
-	if (all == NULL || !(all->trig_update_after_row || all->trig_delete_after_row))
-		return NULL;
-	some = palloc0(sizeof(TriggerDesc));
-	some->triggers = palloc(all->numtriggers * sizeof(Trigger));
-	for (int i = 0; i < all->numtriggers; i++)
-	{
-		Trigger    *trigger = &all->triggers[i];
-
-		if (RI_FKey_trigger_type(trigger->tgfoid) != RI_TRIGGER_PK)
-			continue;
-		some->triggers[some->numtriggers++] = *trigger;
-		some->trig_update_after_row |= TRIGGER_FOR_UPDATE(trigger->tgtype);
-		some->trig_delete_after_row |= TRIGGER_FOR_DELETE(trigger->tgtype);
-	}
-	return some->numtriggers > 0 ? some : NULL;
-}
-
-/* Set up what depends on the result relation and its open indexes. */
-static void
-statement_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
-{
-	Relation	relation = result_rel->ri_RelationDesc;
-	Oid			pkey = merge_plan_primary_key(relation);
-	ResultRelInfo *secondary;
-
-	target->result_rel = result_rel;
-	if (result_rel->ri_IndexRelationDescs == NULL)
-		ExecOpenIndices(result_rel, false);
-
-	secondary = makeNode(ResultRelInfo);
-	*secondary = *result_rel;
-	secondary->ri_IndexRelationDescs = palloc(result_rel->ri_NumIndices * sizeof(Relation));
-	target->pkey = NULL;
 	for (int i = 0; i < result_rel->ri_NumIndices; i++)
 	{
 		Relation	index = result_rel->ri_IndexRelationDescs[i];
+		IndexInfo  *info = result_rel->ri_IndexRelationInfo[i];
 
-		index_shim_install(index);
-		secondary->ri_IndexRelationDescs[i] = index;
-		if (RelationGetRelid(index) == pkey)
-		{
-			target->pkey = index;
-			target->pkey_info = result_rel->ri_IndexRelationInfo[i];
-			secondary->ri_IndexRelationDescs[i] = NULL;
-		}
+		if (index->rd_index->indisexclusion ||
+			(index->rd_index->indisunique && !index->rd_index->indimmediate))
+			return true;
+		if (expressions && (info->ii_Expressions != NIL || info->ii_Predicate != NIL))
+			return true;
 	}
-	if (target->pkey == NULL)
-		elog(ERROR, "primary key index of table \"%s\" is not open",
-			 RelationGetRelationName(relation));
-	target->secondary = result_rel->ri_NumIndices > 1 ? secondary : NULL;
-
-	target->referenced = NULL;
-	if (result_rel->ri_TrigDesc != NULL)
-	{
-		TriggerDesc *triggers = statement_referencing_triggers(result_rel->ri_TrigDesc);
-
-		if (triggers != NULL)
-		{
-			target->referenced = makeNode(ResultRelInfo);
-			*target->referenced = *result_rel;
-			target->referenced->ri_TrigDesc = triggers;
-			/* transition tables are the INSERT's own */
-			target->referenced->ri_TrigNewSlot = NULL;
-			target->referenced->ri_TrigOldSlot = NULL;
-		}
-	}
+	return false;
 }
 
 /*
- * Open the table's indexes ourselves, for the duration of one call: at the end
- * of a COPY nobody would tell us to close them.
+ * May the rows of this INSERT wait?  Not if somebody looks at each of them,
+ * and not worth it if there is only one.
  */
-static void
-statement_open_result_rel(MergeTarget *target, Relation relation)
+static bool
+statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 {
-	MemoryContext oldcontext;
-	ResultRelInfo *result_rel;
+	ModifyTable *node = castNode(ModifyTable, modify->ps.plan);
+	TriggerDesc *triggers = target->result_rel->ri_TrigDesc;
+	PlanState  *source = outerPlanState(modify);
 
-	target->estate = CreateExecutorState();
-	oldcontext = MemoryContextSwitchTo(target->estate->es_query_cxt);
-	result_rel = makeNode(ResultRelInfo);
-	InitResultRelInfo(result_rel, relation, 0, NULL, 0);
-	target->own_result_rel = true;
-	statement_use_result_rel(target, result_rel);
-	MemoryContextSwitchTo(oldcontext);
+	if (modify->operation != CMD_INSERT ||
+		node->onConflictAction != ONCONFLICT_NONE ||
+		target->result_rel->ri_projectReturning != NULL ||
+		target->result_rel->ri_WithCheckOptions != NIL ||
+		target->checks_row_security ||
+		modify->mt_transition_capture != NULL)
+		return false;
+	if (triggers != NULL &&
+		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
+		 triggers->trig_insert_instead_row || triggers->trig_insert_new_table))
+		return false;
+	if (IsA(source, ResultState) && outerPlanState(source) == NULL)
+		return false;
+	return !statement_has_special_indexes(target->indexes, false);
 }
 
 /*
- * statement_release_target
- *		Ends what may not outlast one call of the access method: pins, and
- *		indexes that were opened for it.
+ * May the rows of this COPY wait?  They would wait until after the triggers,
+ * for the statement as well as for rows.
  */
-void
-statement_release_target(MergeTarget *target)
+static bool
+statement_may_buffer_copy(MergeTarget *target, Relation relation,
+						  CopyFromState cstate)
 {
-	ExecClearTuple(target->stored);
-	ExecClearTuple(target->merged);
-	MemoryContextReset(target->row_context);
-	if (target->own_result_rel)
-	{
-		ExecCloseIndices(target->result_rel);
-		ExecResetTupleTable(target->estate->es_tupleTable, false);
-		FreeExecutorState(target->estate);
-		target->own_result_rel = false;
-		target->estate = NULL;
-		target->result_rel = NULL;
-		target->secondary = NULL;
-		target->referenced = NULL;
-		target->pkey = NULL;
-	}
-}
-
-/* Prepare the probe of the primary key. */
-static void
-statement_prepare_keys(MergeTarget *target)
-{
-	int			nkeys = IndexRelationGetNumberOfKeyAttributes(target->pkey);
-
-	target->scankeys = palloc(nkeys * sizeof(ScanKeyData));
-	target->pkey_columns = palloc(nkeys * sizeof(AttrNumber));
-	for (int i = 0; i < nkeys; i++)
-	{
-		Oid			opfamily = target->pkey->rd_opfamily[i];
-		Oid			type = target->pkey->rd_opcintype[i];
-		Oid			operator = get_opfamily_member(opfamily, type, type,
-												   BTEqualStrategyNumber);
-
-		if (!OidIsValid(operator))
-			elog(ERROR, "missing operator %d(%u,%u) in opfamily %u",
-				 BTEqualStrategyNumber, type, type, opfamily);
-		target->pkey_columns[i] = target->pkey->rd_index->indkey.values[i] - 1;
-		ScanKeyEntryInitialize(&target->scankeys[i], 0, i + 1,
-							   BTEqualStrategyNumber, InvalidOid,
-							   target->pkey->rd_indcollation[i],
-							   get_opcode(operator), (Datum) 0);
-	}
-	if (target->plan->memory != MERGE_MEMORY_NONE)
-		target->memory = key_memory_create(target->plan, target->pkey,
-										   target->pkey_columns);
-}
-
-/*
- * Unnamed columns that a BEFORE ROW trigger has visibly set when they are not
- * NULL: those without a DEFAULT.
- */
-static bool *
-statement_trigger_columns(const MergePlan *plan, Relation relation)
-{
-	bool	   *may_set;
-
-	if (relation->trigdesc == NULL || !relation->trigdesc->trig_insert_before_row)
-		return NULL;
-	may_set = palloc(plan->natts * sizeof(bool));
-	for (int c = 0; c < plan->natts; c++)
-		may_set[c] = !plan->columns[c].has_default && !plan->columns[c].generated;
-	return may_set;
-}
-
-/* A new target for a table, in its statement's context. */
-static MergeTarget *
-statement_create_target(MergeStatement *statement, Relation relation,
-						MergePlan *plan)
-{
-	MergeTarget *target = palloc0(sizeof(MergeTarget));
-	TupleDesc	tupdesc;
-
-	target->relid = RelationGetRelid(relation);
-	target->context = statement->context;
-	target->plan = plan;
-	target->row_context = AllocSetContextCreate(statement->context, "merge row",
-												ALLOCSET_DEFAULT_SIZES);
-	target->state = merge_state_create(plan);
-	/* a copy needs no pin, and so nobody to release it */
-	tupdesc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
-	target->stored = MakeTupleTableSlot(tupdesc, &TTSOpsBufferHeapTuple);
-	target->merged = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
-	target->trigger_may_set = statement_trigger_columns(plan, relation);
-	target->checks_row_security =
-		check_enable_rls(target->relid, InvalidOid, true) == RLS_ENABLED;
-
-	target->next = statement->targets;
-	statement->targets = target;
-	return target;
+	return relation->trigdesc == NULL && cstate->rel->trigdesc == NULL &&
+		cstate->transition_capture == NULL &&
+		!target->checks_row_security &&
+		!statement_has_special_indexes(target->indexes, true);
 }
 
 /* Point the target to the source of the rows to come. */
@@ -581,6 +586,8 @@ statement_set_source(MergeTarget *target, Relation relation,
 	target->source = modify != NULL ? (const void *) modify : (const void *) cstate;
 	target->estate = NULL;
 	target->result_rel = NULL;
+	target->may_buffer = false;
+	target->observed = true;
 	if (modify != NULL)
 	{
 		ResultRelInfo *result_rel = statement_result_rel(modify, relation);
@@ -591,10 +598,21 @@ statement_set_source(MergeTarget *target, Relation relation,
 		target->estate = modify->ps.state;
 		target->named = statement_named_by_set(target->plan,
 											   ExecGetInsertedCols(result_rel, target->estate));
-		statement_use_result_rel(target, result_rel);
+		target_use_result_rel(target, result_rel);
+		target->may_buffer = statement_may_buffer_insert(target, modify);
+		target->observed = result_rel->ri_projectReturning != NULL ||
+			result_rel->ri_WithCheckOptions != NIL ||
+			result_rel->ri_TrigDesc != NULL ||
+			modify->mt_transition_capture != NULL ||
+			statement_has_special_indexes(target->indexes, true);
 	}
 	else if (cstate != NULL)
+	{
 		target->named = statement_named_by_copy(target->plan, cstate);
+		target_open(target, relation);
+		target->may_buffer = statement_may_buffer_copy(target, relation, cstate);
+		target_close(target);
+	}
 	else
 		target->named = statement_named_by_portal(target->plan, relation);
 }
@@ -602,8 +620,8 @@ statement_set_source(MergeTarget *target, Relation relation,
 /*
  * statement_target
  *		What the statement that a row comes from works with for an open table;
- *		NULL if the table does not merge.  To be released with
- *		statement_release_target at the end of the call of the access method.
+ *		NULL if the table does not merge.  To be opened with target_open before
+ *		it writes.
  */
 MergeTarget *
 statement_target(Relation relation, TupleTableSlot *slot)
@@ -622,26 +640,49 @@ statement_target(Relation relation, TupleTableSlot *slot)
 	cstate = modify == NULL ? statement_copy_of(relation) : NULL;
 	source = modify != NULL ? (const void *) modify : (const void *) cstate;
 	statement = statement_of_context(cstate != NULL ? cstate->copycontext : slot->tts_mcxt);
-	oldcontext = MemoryContextSwitchTo(statement->context);
 
 	target = statement->targets;
 	while (target != NULL && target->relid != RelationGetRelid(relation))
 		target = target->next;
 	if (target != NULL)
-	{
 		merge_plan_release(plan);
-		if (target->source != source)
-			statement_set_source(target, relation, modify, cstate);
-	}
 	else
 	{
-		target = statement_create_target(statement, relation, plan);
-		statement_set_source(target, relation, modify, cstate);
+		target = target_create(relation, plan, statement->context);
+		target->next = statement->targets;
+		statement->targets = target;
+		target->source = statement; /* none yet */
 	}
-	if (target->result_rel == NULL)
-		statement_open_result_rel(target, relation);
-	if (target->scankeys == NULL)
-		statement_prepare_keys(target);
-	MemoryContextSwitchTo(oldcontext);
+	target->relation = relation;
+	if (target->source != source)
+	{
+		oldcontext = MemoryContextSwitchTo(statement->context);
+		statement_set_source(target, relation, modify, cstate);
+		MemoryContextSwitchTo(oldcontext);
+	}
 	return target;
+}
+
+/*
+ * statement_finish_copy
+ *		A COPY, or another bulk insertion, is done with a table: merge what is
+ *		buffered.  While COPY still reads it only trims its list of partitions,
+ *		and more rows of the table may come.
+ */
+void
+statement_finish_copy(Relation relation)
+{
+	if (statements == NULL || statement_copy_of(relation) != NULL)
+		return;
+	for (MergeStatement *statement = statements; statement != NULL;
+		 statement = statement->next)
+	{
+		for (MergeTarget *target = statement->targets; target != NULL;
+			 target = target->next)
+		{
+			if (target->relid == RelationGetRelid(relation) &&
+				target->buffer != NULL && target->result_rel == NULL)
+				statement_flush_target(target, false);
+		}
+	}
 }

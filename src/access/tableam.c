@@ -18,6 +18,7 @@
 #include "access/merge_tableam.h"
 #include "access/statement.h"
 #include "access/upsert.h"
+#include "access/write_buffer.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
@@ -36,6 +37,14 @@ static TableAmRoutine merge_routine;
 static const TableAmRoutine *heap_routine;
 static HeapGuise *heap_guises = NULL;
 
+/* A row that waits has no place yet, and no index entries to get. */
+static void
+merge_mark_buffered(Relation relation, TupleTableSlot *slot)
+{
+	slot->tts_tableOid = RelationGetRelid(relation);
+	ItemPointerSetUnstored(&slot->tts_tid);
+}
+
 /* Merge a row, or insert it where the table does not merge. */
 static void
 merge_tuple_insert(Relation relation, TupleTableSlot *slot, CommandId cid,
@@ -51,8 +60,15 @@ merge_tuple_insert(Relation relation, TupleTableSlot *slot, CommandId cid,
 		heap_routine->tuple_insert(relation, slot, cid, options, bistate);
 		return;
 	}
+	if (target->may_buffer)
+	{
+		write_buffer_add(target, slot, cid, options);
+		merge_mark_buffered(relation, slot);
+		return;
+	}
+	target_open(target, relation);
 	upsert_row(target, relation, slot, cid, options, bistate);
-	statement_release_target(target);
+	target_close(target);
 	index_shim_begin(relation, 1);
 	index_shim_add(&slot->tts_tid);
 }
@@ -71,15 +87,32 @@ merge_multi_insert(Relation relation, TupleTableSlot **slots, int nslots,
 		heap_routine->multi_insert(relation, slots, nslots, cid, options, bistate);
 		return;
 	}
+	if (target->may_buffer)
+	{
+		for (int i = 0; i < nslots; i++)
+		{
+			write_buffer_add(target, slots[i], cid, options);
+			merge_mark_buffered(relation, slots[i]);
+		}
+		return;
+	}
+	target_open(target, relation);
 	for (int i = 0; i < nslots; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		upsert_row(target, relation, slots[i], cid, options, bistate);
 	}
-	statement_release_target(target);
+	target_close(target);
 	index_shim_begin(relation, nslots);
 	for (int i = 0; i < nslots; i++)
 		index_shim_add(&slots[i]->tts_tid);
+}
+
+/* The end of a COPY: merge what has waited. */
+static void
+merge_finish_bulk_insert(Relation relation, int options)
+{
+	statement_finish_copy(relation);
 }
 
 /* INSERT … ON CONFLICT by hand: PostgreSQL's own. */
@@ -251,6 +284,7 @@ merge_tableam_init(void)
 	merge_routine = *heap_routine;
 	merge_routine.tuple_insert = merge_tuple_insert;
 	merge_routine.multi_insert = merge_multi_insert;
+	merge_routine.finish_bulk_insert = merge_finish_bulk_insert;
 	merge_routine.tuple_insert_speculative = merge_tuple_insert_speculative;
 	merge_routine.tuple_delete = merge_tuple_delete;
 	merge_routine.tuple_update = merge_tuple_update;

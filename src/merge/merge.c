@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "merge/merge.h"
+#include "utils/datum.h"
 
 static const char *const engine_names[] = {
 	[MERGE_DEDUPLICATE] = "deduplicate",
@@ -66,6 +67,50 @@ merge_row_init(const MergePlan *plan, MergeRow *row)
 	row->sequence = NULL;
 	if (plan->sequence != NULL)
 		row->sequence = sequence_read(plan->sequence, row->values, row->isnull);
+}
+
+/*
+ * merge_row_copy
+ *		A copy of a row that depends on nothing but its named array, in
+ *		CurrentMemoryContext.
+ */
+MergeRow *
+merge_row_copy(const MergePlan *plan, const MergeRow *row)
+{
+	MergeRow   *copy = palloc(sizeof(MergeRow));
+
+	*copy = *row;
+	copy->values = palloc(plan->natts * sizeof(Datum));
+	copy->isnull = palloc(plan->natts * sizeof(bool));
+	memcpy(copy->isnull, row->isnull, plan->natts * sizeof(bool));
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (!row->isnull[c])
+			copy->values[c] = datumCopy(row->values[c], plan->columns[c].typbyval,
+										plan->columns[c].typlen);
+	}
+	if (plan->sequence != NULL)
+		copy->sequence = sequence_read(plan->sequence, copy->values, copy->isnull);
+	return copy;
+}
+
+/*
+ * merge_row_free
+ *		Frees a copy that merge_row_copy made.
+ */
+void
+merge_row_free(const MergePlan *plan, MergeRow *row)
+{
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (!row->isnull[c] && !plan->columns[c].typbyval)
+			pfree(DatumGetPointer(row->values[c]));
+	}
+	if (row->sequence != NULL)
+		pfree(row->sequence);
+	pfree(row->values);
+	pfree(row->isnull);
+	pfree(row);
 }
 
 /*

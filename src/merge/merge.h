@@ -147,6 +147,8 @@ typedef struct MergeState
 
 /* merge.c */
 extern void merge_row_init(const MergePlan *plan, MergeRow *row);
+extern MergeRow *merge_row_copy(const MergePlan *plan, const MergeRow *row);
+extern void merge_row_free(const MergePlan *plan, MergeRow *row);
 extern MergeState *merge_state_create(const MergePlan *plan);
 extern void merge_state_clear(const MergePlan *plan, MergeState *state);
 extern void merge_state_load(const MergePlan *plan, MergeState *state,
@@ -192,6 +194,8 @@ extern SequenceValue sequence_read(const SequenceOrder *order,
 extern int	sequence_compare(const SequenceOrder *order,
 							 SequenceValue a, SequenceValue b);
 extern bool sequence_is_null(const SequenceOrder *order, SequenceValue value);
+extern void sequence_assign(const SequenceOrder *order, SequenceValue *owned,
+							SequenceValue value);
 extern SequenceValue sequence_copy(const SequenceOrder *order,
 								   SequenceValue value);
 

@@ -98,3 +98,34 @@ sequence_copy(const SequenceOrder *order, SequenceValue value)
 	}
 	return copy;
 }
+
+/* Free a sequence value that sequence_copy made. */
+static void
+sequence_free(const SequenceOrder *order, SequenceValue value)
+{
+	if (value == NULL)
+		return;
+	for (int i = 0; i < order->ncolumns; i++)
+	{
+		if (!value[i].isnull && !order->typbyval[i])
+			pfree(DatumGetPointer(value[i].value));
+	}
+	pfree(value);
+}
+
+/*
+ * sequence_assign
+ *		Replaces a copy that the caller owns by a copy of another value, in
+ *		CurrentMemoryContext.
+ */
+void
+sequence_assign(const SequenceOrder *order, SequenceValue *owned,
+				SequenceValue value)
+{
+	SequenceValue old = *owned;
+
+	if (old == value)
+		return;
+	*owned = sequence_copy(order, value);
+	sequence_free(order, old);
+}

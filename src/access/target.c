@@ -1,0 +1,285 @@
+/*
+ * target.c
+ *	  A merge table in a statement: what its rows are merged and written with.
+ *
+ * Where the executor inserts the rows, its own ResultRelInfo, with the indexes
+ * that it has opened, serves us too.  COPY and the logical apply worker keep
+ * theirs to themselves; then the target opens its own for the duration of a
+ * call of the access method, because nobody would tell us later to close it.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/index_shim.h"
+#include "access/nbtree.h"
+#include "access/target.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rls.h"
+
+/* The triggers of foreign keys that reference the table, as a TriggerDesc. */
+static TriggerDesc *
+target_referencing_triggers(TriggerDesc *all)
+{
+	TriggerDesc *some;
+
+	if (all == NULL || !(all->trig_update_after_row || all->trig_delete_after_row))
+		return NULL;
+	some = palloc0(sizeof(TriggerDesc));
+	some->triggers = palloc(all->numtriggers * sizeof(Trigger));
+	for (int i = 0; i < all->numtriggers; i++)
+	{
+		Trigger    *trigger = &all->triggers[i];
+
+		if (RI_FKey_trigger_type(trigger->tgfoid) != RI_TRIGGER_PK)
+			continue;
+		some->triggers[some->numtriggers++] = *trigger;
+		some->trig_update_after_row |= TRIGGER_FOR_UPDATE(trigger->tgtype);
+		some->trig_delete_after_row |= TRIGGER_FOR_DELETE(trigger->tgtype);
+	}
+	return some->numtriggers > 0 ? some : NULL;
+}
+
+/* A copy of a ResultRelInfo with an array of indexes of its own. */
+static ResultRelInfo *
+target_copy_result_rel(const ResultRelInfo *result_rel)
+{
+	ResultRelInfo *copy = makeNode(ResultRelInfo);
+	Size		size = result_rel->ri_NumIndices * sizeof(Relation);
+
+	*copy = *result_rel;
+	copy->ri_IndexRelationDescs = palloc(size);
+	memcpy(copy->ri_IndexRelationDescs, result_rel->ri_IndexRelationDescs, size);
+	return copy;
+}
+
+/*
+ * target_use_result_rel
+ *		Lets the target write through an open result relation: finds its
+ *		primary key index, and puts the shim into all of them.  Allocates in
+ *		CurrentMemoryContext.
+ */
+void
+target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
+{
+	Relation	relation = result_rel->ri_RelationDesc;
+	Oid			pkey = merge_plan_primary_key(relation);
+	TriggerDesc *referencing;
+
+	target->result_rel = result_rel;
+	if (result_rel->ri_IndexRelationDescs == NULL)
+		ExecOpenIndices(result_rel, false);
+
+	target->indexes = target_copy_result_rel(result_rel);
+	target->secondary = result_rel->ri_NumIndices > 1 ?
+		target_copy_result_rel(result_rel) : NULL;
+	target->pkey = NULL;
+	for (int i = 0; i < result_rel->ri_NumIndices; i++)
+	{
+		Relation	index = result_rel->ri_IndexRelationDescs[i];
+
+		index_shim_install(index);
+		if (RelationGetRelid(index) == pkey)
+		{
+			target->pkey = index;
+			target->pkey_info = result_rel->ri_IndexRelationInfo[i];
+			if (target->secondary != NULL)
+				target->secondary->ri_IndexRelationDescs[i] = NULL;
+		}
+	}
+	if (target->pkey == NULL)
+		elog(ERROR, "primary key index of table \"%s\" is not open",
+			 RelationGetRelationName(relation));
+
+	referencing = target_referencing_triggers(result_rel->ri_TrigDesc);
+	target->referenced = NULL;
+	if (referencing != NULL)
+	{
+		target->referenced = target_copy_result_rel(result_rel);
+		target->referenced->ri_TrigDesc = referencing;
+		target->referenced->ri_TrigNewSlot = NULL;
+		target->referenced->ri_TrigOldSlot = NULL;
+	}
+}
+
+/* Prepare the probe of the primary key. */
+static void
+target_prepare_keys(MergeTarget *target)
+{
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(target->pkey);
+	MemoryContext oldcontext = MemoryContextSwitchTo(target->context);
+
+	target->nkeys = nkeys;
+	target->scankeys = palloc(nkeys * sizeof(ScanKeyData));
+	target->pkey_columns = palloc(nkeys * sizeof(AttrNumber));
+	for (int i = 0; i < nkeys; i++)
+	{
+		Oid			opfamily = target->pkey->rd_opfamily[i];
+		Oid			type = target->pkey->rd_opcintype[i];
+		Oid			operator = get_opfamily_member(opfamily, type, type,
+												   BTEqualStrategyNumber);
+
+		if (!OidIsValid(operator))
+			elog(ERROR, "missing operator %d(%u,%u) in opfamily %u",
+				 BTEqualStrategyNumber, type, type, opfamily);
+		target->pkey_columns[i] = target->pkey->rd_index->indkey.values[i] - 1;
+		ScanKeyEntryInitialize(&target->scankeys[i], 0, i + 1,
+							   BTEqualStrategyNumber, InvalidOid,
+							   target->pkey->rd_indcollation[i],
+							   get_opcode(operator), (Datum) 0);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * target_key_sort
+ *		How the columns of the primary key compare, one for each; the target is
+ *		open.  Kept as long as the target.
+ */
+SortSupport
+target_key_sort(MergeTarget *target)
+{
+	if (target->key_sort != NULL)
+		return target->key_sort;
+	target->key_sort = MemoryContextAllocZero(target->context,
+											  target->nkeys * sizeof(SortSupportData));
+	for (int i = 0; i < target->nkeys; i++)
+	{
+		SortSupport sort = &target->key_sort[i];
+
+		sort->ssup_cxt = target->context;
+		sort->ssup_collation = target->pkey->rd_indcollation[i];
+		sort->ssup_nulls_first = false;
+		sort->ssup_attno = i + 1;
+		PrepareSortSupportFromIndexRel(target->pkey, BTLessStrategyNumber, sort);
+	}
+	return target->key_sort;
+}
+
+/*
+ * target_compare_keys
+ *		The order of two rows' primary keys.  target_key_sort has been called.
+ */
+int
+target_compare_keys(MergeTarget *target, const Datum *a, const Datum *b)
+{
+	for (int i = 0; i < target->nkeys; i++)
+	{
+		AttrNumber	c = target->pkey_columns[i];
+		int			result = ApplySortComparator(a[c], false, b[c], false,
+												 &target->key_sort[i]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+/*
+ * target_open
+ *		Makes the target ready to write: opens the table's indexes if the
+ *		executor's are not at hand.  To be closed with target_close at the end
+ *		of the call of the access method.
+ */
+void
+target_open(MergeTarget *target, Relation relation)
+{
+	if (target->result_rel == NULL)
+	{
+		MemoryContext oldcontext;
+		ResultRelInfo *result_rel;
+
+		target->estate = CreateExecutorState();
+		oldcontext = MemoryContextSwitchTo(target->estate->es_query_cxt);
+		result_rel = makeNode(ResultRelInfo);
+		InitResultRelInfo(result_rel, relation, 0, NULL, 0);
+		target->own_result_rel = true;
+		target_use_result_rel(target, result_rel);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	if (target->scankeys == NULL)
+		target_prepare_keys(target);
+	if (target->plan->memory != MERGE_MEMORY_NONE && target->memory == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(target->context);
+
+		target->memory = key_memory_create(target->plan, target_key_sort(target),
+										   target->nkeys, target->pkey_columns);
+		MemoryContextSwitchTo(oldcontext);
+	}
+}
+
+/*
+ * target_close
+ *		Ends what may not outlast one call of the access method: pins, and
+ *		indexes that were opened for it.
+ */
+void
+target_close(MergeTarget *target)
+{
+	ExecClearTuple(target->stored);
+	ExecClearTuple(target->merged);
+	MemoryContextReset(target->row_context);
+	if (target->own_result_rel)
+	{
+		ExecCloseIndices(target->indexes);
+		ExecResetTupleTable(target->estate->es_tupleTable, false);
+		FreeExecutorState(target->estate);
+		target->own_result_rel = false;
+		target->estate = NULL;
+		target->result_rel = NULL;
+		target->indexes = NULL;
+		target->secondary = NULL;
+		target->referenced = NULL;
+		target->pkey = NULL;
+	}
+}
+
+/*
+ * Unnamed columns that a BEFORE ROW trigger has visibly set when they are not
+ * NULL: those without a DEFAULT.
+ */
+static bool *
+target_trigger_columns(const MergePlan *plan, Relation relation)
+{
+	bool	   *may_set;
+
+	if (relation->trigdesc == NULL || !relation->trigdesc->trig_insert_before_row)
+		return NULL;
+	may_set = palloc(plan->natts * sizeof(bool));
+	for (int c = 0; c < plan->natts; c++)
+		may_set[c] = !plan->columns[c].has_default && !plan->columns[c].generated;
+	return may_set;
+}
+
+/*
+ * target_create
+ *		A target for an open table with a plan, in a context that lives as long
+ *		as the statement.
+ */
+MergeTarget *
+target_create(Relation relation, MergePlan *plan, MemoryContext context)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	MergeTarget *target = palloc0(sizeof(MergeTarget));
+	TupleDesc	tupdesc;
+
+	target->relid = RelationGetRelid(relation);
+	target->context = context;
+	target->plan = plan;
+	target->row_context = AllocSetContextCreate(context, "merge row",
+												ALLOCSET_DEFAULT_SIZES);
+	target->state = merge_state_create(plan);
+	/* a copy needs no pin, and so nobody to release it */
+	tupdesc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	target->stored = MakeTupleTableSlot(tupdesc, &TTSOpsBufferHeapTuple);
+	target->merged = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
+	target->trigger_may_set = target_trigger_columns(plan, relation);
+	target->checks_row_security =
+		check_enable_rls(target->relid, InvalidOid, true) == RLS_ENABLED;
+	MemoryContextSwitchTo(oldcontext);
+	return target;
+}

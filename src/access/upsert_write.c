@@ -1,0 +1,445 @@
+/*
+ * upsert_write.c
+ *	  Write what a merge has led to: insert, update or remove, and index.
+ *
+ * The executor has checked the incoming row; the row to be written is another
+ * one, so its constraints are checked and its generated columns computed here.
+ *
+ * A new row is inserted in this order: first the heap tuple, then the primary
+ * key's entry with UNIQUE_CHECK_PARTIAL, which tells of a competitor instead of
+ * raising an error.  If another session was first, ours is removed again.
+ * Where changes are decoded, the insertion is speculative, as ON CONFLICT's
+ * is, so that an insertion taken back is never decoded; elsewhere that would
+ * only cost WAL, and the new rows of several keys are inserted together.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/upsert.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/index.h"
+#include "catalog/pg_type_d.h"
+#include "commands/trigger.h"
+#include "compat.h"
+#include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
+#include "executor/spi.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+/* A batch is inserted when it has this many rows or bytes. */
+#define INSERT_BATCH_ROWS 1000
+#define INSERT_BATCH_BYTES (256 * 1024)
+
+/*
+ * The command to write with: the statement's, as for any other statement.  But
+ * a tuple that this very command has written can be changed only by a later
+ * one; the next will do, so that a function which the statement calls sees it.
+ */
+static CommandId
+upsert_command_id(const Upsert *upsert)
+{
+	HeapTupleHeader stored = ((HeapTupleTableSlot *) upsert->target->stored)->tuple->t_data;
+	CommandId	cid = upsert->cid;
+
+	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored)))
+		cid = Max(cid, HeapTupleHeaderGetCmin(stored) + 1);
+	if (cid > GetCurrentCommandId(true))
+		CommandCounterIncrement();
+	return cid;
+}
+
+/* Check domains of columns whose values a function has computed. */
+static void
+upsert_check_domains(const Upsert *upsert)
+{
+	const MergePlan *plan = upsert->target->plan;
+	TupleDesc	tupdesc = RelationGetDescr(upsert->relation);
+	TupleTableSlot *merged = upsert->target->merged;
+
+	for (int c = 0; c < plan->natts; c++)
+	{
+		Oid			type = TupleDescAttr(tupdesc, c)->atttypid;
+
+		if (plan->columns[c].dropped || plan->columns[c].generated ||
+			get_typtype(type) != TYPTYPE_DOMAIN)
+			continue;
+		domain_check(merged->tts_values[c], merged->tts_isnull[c], type, NULL, NULL);
+	}
+}
+
+/*
+ * Put the merged row into target->merged: compute its generated columns and
+ * check its constraints.
+ */
+static void
+upsert_make_merged(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	TupleTableSlot *merged = target->merged;
+	TupleConstr *constr = RelationGetDescr(upsert->relation)->constr;
+	Size		natts = target->plan->natts;
+
+	ExecClearTuple(merged);
+	memcpy(merged->tts_values, target->state->values, natts * sizeof(Datum));
+	memcpy(merged->tts_isnull, target->state->isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(merged);
+	merged->tts_tableOid = RelationGetRelid(upsert->relation);
+
+	if (constr != NULL)
+	{
+		if (constr->has_generated_stored)
+			ExecComputeStoredGenerated(target->result_rel, target->estate,
+									   merged, CMD_INSERT);
+		if (target->result_rel->ri_WithCheckOptions != NIL)
+			ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, target->result_rel,
+								 merged, target->estate);
+		upsert_check_domains(upsert);
+		ExecConstraints(target->result_rel, merged, target->estate);
+	}
+	upsert->written = heap_form_tuple(RelationGetDescr(upsert->relation),
+									  merged->tts_values, merged->tts_isnull);
+	upsert->written->t_tableOid = RelationGetRelid(upsert->relation);
+}
+
+/* Insert a row's entry into the primary key's index: is it the only one? */
+static bool
+upsert_index_primary(Upsert *upsert, TupleTableSlot *slot)
+{
+	MergeTarget *target = upsert->target;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	FormIndexDatum(target->pkey_info, slot, target->estate, values, isnull);
+	return index_insert(target->pkey, values, isnull, &slot->tts_tid,
+						upsert->relation, UNIQUE_CHECK_PARTIAL, false,
+						target->pkey_info);
+}
+
+/* Insert a row's entries into indexes, as the executor would. */
+static void
+upsert_index(Upsert *upsert, ResultRelInfo *indexes, TupleTableSlot *slot,
+			 bool update, bool summarizing)
+{
+	List	   *recheck;
+
+	if (indexes == NULL)
+		return;
+
+	/* the rechecks of deferred constraints are queued by the executor */
+	recheck = compat_ExecInsertIndexTuples(indexes, slot, upsert->target->estate,
+										   update, summarizing);
+	list_free(recheck);
+}
+
+/* Is an insertion that is taken back to be hidden from logical decoding? */
+static bool
+upsert_is_decoded(const Upsert *upsert)
+{
+	return RelationIsLogicallyLogged(upsert->relation) &&
+		(upsert->options & HEAP_INSERT_NO_LOGICAL) == 0;
+}
+
+/* Remove a tuple that lost the race for its key. */
+static void
+upsert_take_back(Upsert *upsert, ItemPointer tid)
+{
+	CommandCounterIncrement();
+	simple_heap_delete(upsert->relation, tid);
+}
+
+/*
+ * upsert_insert
+ *		Inserts the merged row of a new key.  Returns false if another session
+ *		was first; then nothing is left of ours.
+ */
+bool
+upsert_insert(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	Relation	relation = upsert->relation;
+	bool		speculative = upsert_is_decoded(upsert);
+	int			options = upsert->options;
+	bool		unique;
+
+	upsert_make_merged(upsert);
+	if (speculative)
+	{
+		uint32		token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
+
+		HeapTupleHeaderSetSpeculativeToken(upsert->written->t_data, token);
+		options |= HEAP_INSERT_SPECULATIVE;
+	}
+	heap_insert(relation, upsert->written, upsert->cid, options, upsert->bistate);
+	target->merged->tts_tid = upsert->written->t_self;
+	unique = upsert_index_primary(upsert, target->merged);
+	if (speculative)
+	{
+		if (unique)
+			heap_finish_speculative(relation, &upsert->written->t_self);
+		else
+			heap_abort_speculative(relation, &upsert->written->t_self);
+		SpeculativeInsertionLockRelease(GetCurrentTransactionId());
+		/* the token stood where the tuple's own address belongs */
+		upsert->written->t_data->t_ctid = upsert->written->t_self;
+	}
+	else if (!unique)
+		upsert_take_back(upsert, &upsert->written->t_self);
+	if (unique)
+		upsert_index(upsert, target->secondary, target->merged, false, false);
+	return unique;
+}
+
+/*
+ * insert_batch_create
+ *		An empty batch of new rows, in CurrentMemoryContext.
+ */
+InsertBatch *
+insert_batch_create(void)
+{
+	InsertBatch *batch = palloc0(sizeof(InsertBatch));
+
+	batch->context = AllocSetContextCreate(CurrentMemoryContext, "insert batch",
+										   ALLOCSET_DEFAULT_SIZES);
+	batch->slots = palloc0(INSERT_BATCH_ROWS * sizeof(TupleTableSlot *));
+	batch->keys = palloc(INSERT_BATCH_ROWS * sizeof(InsertBatchKey));
+	return batch;
+}
+
+/*
+ * insert_batch_add
+ *		Puts the merged row of a new key into the batch, to be inserted with
+ *		others.  The incoming rows, in case another session is first, must be
+ *		in the batch's context.  Returns false if the batch cannot take it: then
+ *		it is to be inserted at once.
+ */
+bool
+insert_batch_add(Upsert *upsert)
+{
+	InsertBatch *batch = upsert->batch;
+	MemoryContext oldcontext;
+	TupleTableSlot **slot;
+
+	if (batch == NULL || upsert->remember || upsert_is_decoded(upsert))
+		return false;
+
+	oldcontext = MemoryContextSwitchTo(batch->context);
+	upsert_make_merged(upsert);
+	MemoryContextSwitchTo(GetMemoryChunkContext(batch));
+	slot = &batch->slots[batch->nrows];
+	if (*slot == NULL)
+		*slot = MakeTupleTableSlot(upsert->target->merged->tts_tupleDescriptor,
+								   &TTSOpsHeapTuple);
+	ExecStoreHeapTuple(upsert->written, *slot, false);
+	(*slot)->tts_tableOid = RelationGetRelid(upsert->relation);
+	MemoryContextSwitchTo(oldcontext);
+	batch->keys[batch->nrows].rows = upsert->rows;
+	batch->keys[batch->nrows].nrows = upsert->nrows;
+	batch->nrows++;
+	batch->bytes += upsert->written->t_len;
+	return true;
+}
+
+/* insert_batch_is_full: is it time to insert the batch? */
+bool
+insert_batch_is_full(const InsertBatch *batch)
+{
+	return batch->nrows >= INSERT_BATCH_ROWS || batch->bytes >= INSERT_BATCH_BYTES;
+}
+
+/*
+ * insert_batch_flush
+ *		Inserts the rows of the batch, in the order of their keys; where another
+ *		session was first, merges into what it has written.  Returns whether
+ *		that happened: then upsert's own findings are void.
+ */
+bool
+insert_batch_flush(Upsert *upsert)
+{
+	InsertBatch *batch = upsert->batch;
+	bool		lost = false;
+	int			nrows;
+
+	if (batch == NULL || batch->nrows == 0)
+		return false;
+	nrows = batch->nrows;
+	heap_multi_insert(upsert->relation, batch->slots, nrows, upsert->cid,
+					  upsert->options, upsert->bistate);
+	for (int i = 0; i < nrows; i++)
+	{
+		Upsert		each = *upsert;
+
+		each.rows = batch->keys[i].rows;
+		each.nrows = batch->keys[i].nrows;
+		each.batch = NULL;
+		each.error->rows = each.rows;
+		if (upsert_index_primary(&each, batch->slots[i]))
+			upsert_index(&each, each.target->secondary, batch->slots[i], false, false);
+		else
+		{
+			/* keep the order of keys: settle this one before the next */
+			upsert_take_back(&each, &batch->slots[i]->tts_tid);
+			upsert_key(&each);
+			lost = true;
+		}
+		ExecClearTuple(batch->slots[i]);
+		ResetPerTupleExprContext(each.target->estate);
+	}
+	batch->nrows = 0;
+	batch->bytes = 0;
+	upsert->error->rows = upsert->rows;
+	return lost;
+}
+
+/*
+ * Row security: a user may merge only into a row that his policies let him
+ * update, as with ON CONFLICT DO UPDATE.
+ */
+static void
+upsert_check_row_security(Upsert *upsert)
+{
+	Oid			argtypes[1] = {TIDOID};
+	Datum		args[1] = {PointerGetDatum(&upsert->target->stored->tts_tid)};
+	StringInfoData query;
+	uint64		nrows;
+
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT FROM ONLY %s AS r WHERE r.ctid OPERATOR(pg_catalog.=) $1 FOR NO KEY UPDATE",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(upsert->relation)),
+												RelationGetRelationName(upsert->relation)));
+	SPI_connect();
+	if (SPI_execute_with_args(query.data, 1, argtypes, args, NULL, false, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not check row security of table \"%s\"",
+			 RelationGetRelationName(upsert->relation));
+	nrows = SPI_processed;
+	SPI_finish();
+	if (nrows == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row security of table \"%s\" hides the stored row to merge into",
+						RelationGetRelationName(upsert->relation)),
+				 errdetail("The row's primary key is taken by a row that the policies for UPDATE do not let you change.")));
+}
+
+/* A stored row is about to be changed: may this table be updated? */
+static void
+upsert_prepare_change(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+
+	if (!target->may_update)
+	{
+		CheckCmdReplicaIdentity(upsert->relation, CMD_UPDATE);
+		target->may_update = true;
+	}
+	if (target->checks_row_security)
+		upsert_check_row_security(upsert);
+}
+
+/* Has another transaction changed the stored row since it was read? */
+static bool
+upsert_was_changed(const Upsert *upsert, TM_Result result)
+{
+	switch (result)
+	{
+		case TM_Ok:
+			return false;
+		case TM_Updated:
+		case TM_Deleted:
+			if (IsolationUsesXactSnapshot())
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg(result == TM_Updated ?
+								"could not serialize access due to concurrent update" :
+								"could not serialize access due to concurrent delete")));
+			return true;
+		case TM_SelfModified:
+			return true;
+		default:
+			elog(ERROR, "unexpected result %d of writing a tuple of table \"%s\"",
+				 (int) result, RelationGetRelationName(upsert->relation));
+	}
+	return false;				/* keep the compiler quiet */
+}
+
+/*
+ * upsert_update
+ *		Replaces the stored row by the merged one.  Returns false if the stored
+ *		row is no longer the one that was read.
+ */
+bool
+upsert_update(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	ItemPointerData stored_tid = target->stored->tts_tid;
+	TM_FailureData failure;
+	LockTupleMode lockmode;
+	TU_UpdateIndexes update_indexes;
+	TM_Result	result;
+
+	upsert_prepare_change(upsert);
+	upsert_make_merged(upsert);
+	result = compat_heap_update(upsert->relation, &stored_tid, upsert->written,
+								upsert_command_id(upsert), InvalidSnapshot, true,
+								&failure, &lockmode, &update_indexes);
+	if (upsert_was_changed(upsert, result))
+		return false;
+
+	target->merged->tts_tid = upsert->written->t_self;
+	if (update_indexes != TU_None)
+		upsert_index(upsert, target->indexes, target->merged, true,
+					 update_indexes == TU_Summarizing);
+	if (target->referenced != NULL)
+		ExecARUpdateTriggers(target->estate, target->referenced, NULL, NULL,
+							 &stored_tid, NULL, target->merged, NIL, NULL, false);
+	return true;
+}
+
+/*
+ * upsert_remove
+ *		Removes the stored row.  Returns false if it is no longer the one that
+ *		was read.
+ */
+bool
+upsert_remove(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	ItemPointerData stored_tid = target->stored->tts_tid;
+	TM_FailureData failure;
+	TM_Result	result;
+
+	upsert_prepare_change(upsert);
+	result = heap_delete(upsert->relation, &stored_tid, upsert_command_id(upsert),
+						 InvalidSnapshot, true, &failure, false);
+	if (upsert_was_changed(upsert, result))
+		return false;
+	if (target->referenced != NULL)
+		ExecARDeleteTriggers(target->estate, target->referenced, &stored_tid,
+							 NULL, NULL, false);
+	return true;
+}
+
+/*
+ * upsert_store_passing_row
+ *		AFTER ROW triggers fetch the row by its TID.  Where the merge left none,
+ *		gives them the incoming row as a tuple that is inserted and deleted at
+ *		once: the triggers of foreign keys see that it is gone, others see its
+ *		row kind.
+ */
+void
+upsert_store_passing_row(Upsert *upsert, TupleTableSlot *slot)
+{
+	bool		should_free;
+	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &should_free);
+
+	heap_insert(upsert->relation, tuple, upsert->cid, HEAP_INSERT_NO_LOGICAL, NULL);
+	slot->tts_tid = tuple->t_self;
+	CommandCounterIncrement();
+	simple_heap_delete(upsert->relation, &tuple->t_self);
+	if (should_free)
+		pfree(tuple);
+}
