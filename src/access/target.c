@@ -189,11 +189,11 @@ target_open(MergeTarget *target, Relation relation)
 {
 	if (target->result_rel == NULL)
 	{
-		MemoryContext oldcontext;
+		MemoryContext oldcontext = MemoryContextSwitchTo(target->context);
 		ResultRelInfo *result_rel;
 
 		target->estate = CreateExecutorState();
-		oldcontext = MemoryContextSwitchTo(target->estate->es_query_cxt);
+		MemoryContextSwitchTo(target->estate->es_query_cxt);
 		result_rel = makeNode(ResultRelInfo);
 		InitResultRelInfo(result_rel, relation, 0, NULL, 0);
 		target->own_result_rel = true;

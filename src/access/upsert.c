@@ -332,6 +332,9 @@ upsert_fill_slot(Upsert *upsert, TupleTableSlot *slot)
 				ItemPointerSetUnstored(&slot->tts_tid);
 			break;
 	}
+	/* a virtual slot would still point into the row's memory */
+	if (observed)
+		ExecMaterializeSlot(slot);
 	slot->tts_tableOid = RelationGetRelid(relation);
 }
 

@@ -49,7 +49,10 @@ upsert_command_id(const Upsert *upsert)
 	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored)))
 		cid = Max(cid, HeapTupleHeaderGetCmin(stored) + 1);
 	if (cid > GetCurrentCommandId(true))
+	{
 		CommandCounterIncrement();
+		(void) GetCurrentCommandId(true);
+	}
 	return cid;
 }
 
