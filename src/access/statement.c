@@ -195,10 +195,15 @@ statement_exec_modify_table(PlanState *pstate)
 	return slot;
 }
 
-/* Stand in for one node's execution function. */
+/*
+ * Stand in for one node's execution function.  A rule's query is the top node
+ * and among those in WITH, too.
+ */
 static void
 statement_watch(PlanState *pstate)
 {
+	if (pstate->ExecProcNodeReal == statement_exec_modify_table)
+		return;
 	exec_modify_table = pstate->ExecProcNodeReal;
 	ExecSetExecProcNode(pstate, statement_exec_modify_table);
 }
