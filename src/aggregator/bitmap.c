@@ -20,6 +20,7 @@
 
 #include "aggregator/bitmap.h"
 #include "aggregator/bitmap_format.h"
+#include "compat_varlena.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 

@@ -12,6 +12,7 @@
 #include "aggregator/aggregator.h"
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
+#include "compat_varlena.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"

@@ -6,6 +6,7 @@
 
 #include "aggregator/aggregator.h"
 #include "catalog/pg_type_d.h"
+#include "compat_varlena.h"
 #include "utils/datum.h"
 #include "utils/typcache.h"
 
