@@ -110,23 +110,41 @@ statement_reads_target(const MergeTarget *target, List *relids)
 }
 
 /*
- * Before a query inside of running statements: merge what these have buffered
- * of the tables in relids, or of all tables.
+ * Before a query inside of running statements, with its snapshot: merge what
+ * these have buffered of the tables that it reads, if in any other table it
+ * would see the rows, which is so if its snapshot was taken by a later command.
+ * What is merged into rows of the same statement is written by a still later
+ * one, so the snapshot must follow.  Before a utility command (both NULL), which
+ * may look at any table: merge everything.
  */
 static void
-statement_flush_for(List *relids, bool all)
+statement_flush_for(List *relids, Snapshot snapshot)
 {
+	bool		is_current = snapshot != NULL &&
+		snapshot->curcid == GetCurrentCommandId(false);
+	bool		flushed = false;
+
 	for (MergeStatement *statement = statements; statement != NULL;
 		 statement = statement->next)
 	{
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
 		{
-			if (target->buffer != NULL &&
-				(all || statement_reads_target(target, relids)))
-				statement_flush_target(target, true);
+			if (target->buffer == NULL)
+				continue;
+			if (snapshot != NULL &&
+				(!write_buffer_precedes(target->buffer, snapshot->curcid) ||
+				 !statement_reads_target(target, relids)))
+				continue;
+			statement_flush_target(target, true);
+			flushed = true;
 		}
 	}
+	if (!flushed)
+		return;
+	CommandCounterIncrement();
+	if (is_current)
+		snapshot->curcid = GetCurrentCommandId(false);
 }
 
 /* Tables in the order of their OIDs, so that statements agree on it. */
@@ -218,7 +236,8 @@ statement_ExecutorStart(QueryDesc *queryDesc, int eflags)
 	ListCell   *lc;
 
 	if (statements != NULL)
-		statement_flush_for(queryDesc->plannedstmt->relationOids, false);
+		statement_flush_for(queryDesc->plannedstmt->relationOids,
+							queryDesc->snapshot);
 	if (previous_ExecutorStart)
 		previous_ExecutorStart(queryDesc, eflags);
 	else
@@ -239,7 +258,7 @@ statement_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 						 DestReceiver *dest, QueryCompletion *qc)
 {
 	if (statements != NULL)
-		statement_flush_for(NIL, true);
+		statement_flush_for(NIL, NULL);
 	if (previous_ProcessUtility)
 		previous_ProcessUtility(pstmt, queryString, readOnlyTree, context,
 								params, queryEnv, dest, qc);
@@ -442,6 +461,27 @@ statement_named_by_copy(const MergePlan *plan, CopyFromState cstate)
 	return statement_simplify_named(plan, named);
 }
 
+/* The columns of a partition that an INSERT into a table above it names. */
+static bool *
+statement_named_by_parent(const MergePlan *plan, Relation relation, Oid parent,
+						  Bitmapset *columns)
+{
+	bool	   *named = palloc0(plan->natts * sizeof(bool));
+	int			bit = -1;
+
+	while ((bit = bms_next_member(columns, bit)) >= 0)
+	{
+		AttrNumber	attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0)
+			attno = get_attnum(RelationGetRelid(relation),
+							   get_attname(parent, attno, false));
+		if (attno > 0)
+			named[attno - 1] = true;
+	}
+	return statement_simplify_named(plan, named);
+}
+
 /*
  * A row whose statement was started before this library was loaded: the first
  * in its session, through a partitioned table that has merge tables among its
@@ -451,49 +491,43 @@ statement_named_by_copy(const MergePlan *plan, CopyFromState cstate)
 static bool *
 statement_named_by_portal(const MergePlan *plan, Relation relation)
 {
-	PlannedStmt *stmt = NULL;
+	List	   *ancestors;
+	PlannedStmt *found_stmt = NULL;
+	RangeTblEntry *found = NULL;
+	int			nfound = 0;
 	ListCell   *lc;
 
 	if (GetCurrentStatementStartTimestamp() != loaded_during ||
 		ActivePortal == NULL)
 		return NULL;
+	ancestors = relation->rd_rel->relispartition ?
+		get_partition_ancestors(RelationGetRelid(relation)) : NIL;
 	foreach(lc, ActivePortal->stmts)
 	{
-		PlannedStmt *candidate = lfirst_node(PlannedStmt, lc);
+		PlannedStmt *stmt = lfirst_node(PlannedStmt, lc);
+		ListCell   *rti;
 
-		if (candidate->commandType == CMD_INSERT && !candidate->hasModifyingCTE)
-			stmt = stmt == NULL ? candidate : NULL;
-	}
-	if (stmt != NULL)
-	{
-		RangeTblEntry *rte = rt_fetch(linitial_int(stmt->resultRelations),
-									  stmt->rtable);
-
-		if (rte->relid == RelationGetRelid(relation) ||
-			list_member_oid(get_partition_ancestors(RelationGetRelid(relation)),
-							rte->relid))
+		foreach(rti, stmt->resultRelations)
 		{
-			Bitmapset  *columns = compat_inserted_columns(stmt, rte);
-			Bitmapset  *mapped = NULL;
-			int			bit = -1;
+			RangeTblEntry *rte = rt_fetch(lfirst_int(rti), stmt->rtable);
 
-			while ((bit = bms_next_member(columns, bit)) >= 0)
-			{
-				AttrNumber	attno = bit + FirstLowInvalidHeapAttributeNumber;
-				char	   *name = attno > 0 ? get_attname(rte->relid, attno, true) : NULL;
-
-				attno = name ? get_attnum(RelationGetRelid(relation), name) : attno;
-				mapped = bms_add_member(mapped, attno - FirstLowInvalidHeapAttributeNumber);
-			}
-			return statement_named_by_set(plan, mapped);
+			if (rte->relid != RelationGetRelid(relation) &&
+				!list_member_oid(ancestors, rte->relid))
+				continue;
+			found = rte;
+			found_stmt = stmt;
+			nfound++;
 		}
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("merge_engine was loaded in the middle of this statement"),
-			 errdetail("Which columns the statement names for table \"%s\" is not known.",
-					   RelationGetRelationName(relation)),
-			 errhint("Run the statement again, or load merge_engine with session_preload_libraries.")));
+	if (nfound != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("merge_engine was loaded in the middle of this statement"),
+				 errdetail("Which columns the statement names for table \"%s\" is not known.",
+						   RelationGetRelationName(relation)),
+				 errhint("Run the statement again, or load merge_engine with session_preload_libraries.")));
+	return statement_named_by_parent(plan, relation, found->relid,
+									 compat_inserted_columns(found_stmt, found));
 }
 
 /* The executor's ResultRelInfo for a table in a ModifyTable node. */

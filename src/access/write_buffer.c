@@ -573,6 +573,16 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 }
 
 /*
+ * write_buffer_precedes
+ *		Do the buffered rows belong to a command before this one?
+ */
+bool
+write_buffer_precedes(const WriteBuffer *buffer, CommandId cid)
+{
+	return buffer->cid < cid;
+}
+
+/*
  * write_buffer_flush
  *		Merges what the target's buffer holds into the table.  remember says
  *		that more rows of the statement may come.

@@ -16,6 +16,7 @@ extern int	write_buffer_size;	/* merge_engine.write_buffer, in kilobytes */
 
 extern void write_buffer_add(MergeTarget *target, TupleTableSlot *slot,
 							 CommandId cid, int options);
+extern bool write_buffer_precedes(const WriteBuffer *buffer, CommandId cid);
 extern void write_buffer_flush(MergeTarget *target, bool remember);
 
 #endif							/* WRITE_BUFFER_H */

@@ -1,0 +1,122 @@
+-- The statement buffer cannot be observed: not by its size, nor by how the
+-- rows come, nor by queries inside the statement.
+\pset format unaligned
+\pset tuples_only on
+CREATE TABLE buffer_source AS
+SELECT i AS arrival, (i * 7919) % 601 AS k, (i * 104729) % 1009 AS s,
+	CASE WHEN i % 3 = 0 THEN i % 97 END AS a,
+	CASE WHEN i % 4 < 2 THEN repeat(chr(97 + i % 26), 1 + i % 40) END AS b,
+	CASE WHEN i % 5 = 0 THEN (i % 1000) / 10.0 END AS c,
+	(ARRAY['+I', '+U', '-U', '-D'])[1 + (i * 31) % 4] AS op
+FROM generate_series(1, 12000) i;
+-- one table for each kind of rules: rows folded as they come, by version or
+-- not; rows kept as they came; rows that need their whole order
+CREATE FUNCTION buffer_tables(suffix text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE buffer_d_%s (k int PRIMARY KEY, s int, a int, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''deduplicate'', "sequence.field" = ''s'', "rowkind.field" = ''op'')', suffix);
+	EXECUTE format('CREATE TABLE buffer_f_%s (k int PRIMARY KEY, s int, a int, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''first-row'')', suffix);
+	EXECUTE format('CREATE TABLE buffer_p_%s (k int PRIMARY KEY, s int, a int DEFAULT 3, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''partial-update'', "sequence.field" = ''s'')', suffix);
+	EXECUTE format('CREATE TABLE buffer_g_%s (k int PRIMARY KEY, s int, a int, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''partial-update'', "fields.s.sequence-group" = ''a,b'',
+		"fields.a.aggregate-function" = ''sum'', "rowkind.field" = ''op'')', suffix);
+	EXECUTE format('CREATE TABLE buffer_a_%s (k int PRIMARY KEY, s int, a int, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''aggregation'', "sequence.field" = ''s'',
+		"fields.a.aggregate-function" = ''sum'', "fields.b.aggregate-function" = ''max'')', suffix);
+	EXECUTE format('CREATE TABLE buffer_l_%s (k int PRIMARY KEY, s int, a int, b text, c numeric(8,2), op text)
+		USING merge_engine WITH ("merge-engine" = ''aggregation'', "sequence.field" = ''s'', "rowkind.field" = ''op'',
+		"aggregation.remove-record-on-delete" = ''true'', "ignore-update-before" = ''true'',
+		"fields.a.aggregate-function" = ''product'', "fields.b.aggregate-function" = ''listagg'',
+		"fields.a.ignore-retract" = ''true'', "fields.b.ignore-retract" = ''true'')', suffix);
+END $$;
+SELECT buffer_tables('small'), buffer_tables('large'), buffer_tables('copy'), buffer_tables('rows');
+SET merge_engine.write_buffer = '64kB';
+CREATE FUNCTION buffer_fill(suffix text, returning_rows text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	kind text;
+BEGIN
+	FOREACH kind IN ARRAY '{d,f,p,g,a,l}'::text[] LOOP
+		-- two statements: the second meets stored rows
+		FOR part IN 0 .. 1 LOOP
+			EXECUTE format('WITH filled AS (INSERT INTO buffer_%s_%s (k, s, %s b, c, op)
+				SELECT k, s, %s left(b, CASE WHEN %L = ''l'' THEN 3 ELSE 99 END), c, op FROM buffer_source
+				WHERE (arrival > 7000)::int = %s ORDER BY arrival %s) SELECT',
+				kind, suffix, CASE WHEN kind <> 'p' THEN 'a,' END,
+				CASE kind WHEN 'p' THEN '' WHEN 'l' THEN 'a % 2,' ELSE 'a,' END, kind, part, returning_rows);
+		END LOOP;
+	END LOOP;
+END $$;
+SELECT buffer_fill('small', '');
+SET merge_engine.write_buffer = '64MB';
+SELECT buffer_fill('large', '');
+RESET merge_engine.write_buffer;
+SELECT buffer_fill('rows', 'RETURNING k');
+-- the same by COPY, through files of the server's
+SELECT current_setting('data_directory') || '/buffer_source' AS file \gset
+SET merge_engine.write_buffer = '64kB';
+COPY (SELECT k, s, a, b, c, op FROM buffer_source WHERE arrival <= 7000 ORDER BY arrival) TO :'file';
+COPY buffer_d_copy FROM :'file';
+COPY buffer_f_copy FROM :'file';
+COPY buffer_g_copy FROM :'file';
+COPY buffer_a_copy FROM :'file';
+COPY (SELECT k, s, b, c, op FROM buffer_source WHERE arrival <= 7000 ORDER BY arrival) TO :'file';
+COPY buffer_p_copy (k, s, b, c, op) FROM :'file';
+COPY (SELECT k, s, a % 2, left(b, 3), c, op FROM buffer_source WHERE arrival <= 7000 ORDER BY arrival) TO :'file';
+COPY buffer_l_copy FROM :'file';
+COPY (SELECT k, s, a, b, c, op FROM buffer_source WHERE arrival > 7000 ORDER BY arrival) TO :'file';
+COPY buffer_d_copy FROM :'file';
+COPY buffer_f_copy FROM :'file';
+COPY buffer_g_copy FROM :'file';
+COPY buffer_a_copy FROM :'file';
+COPY (SELECT k, s, b, c, op FROM buffer_source WHERE arrival > 7000 ORDER BY arrival) TO :'file';
+COPY buffer_p_copy (k, s, b, c, op) FROM :'file';
+COPY (SELECT k, s, a % 2, left(b, 3), c, op FROM buffer_source WHERE arrival > 7000 ORDER BY arrival) TO :'file';
+COPY buffer_l_copy FROM :'file';
+RESET merge_engine.write_buffer;
+CREATE FUNCTION buffer_differs(kind text) RETURNS TABLE (rows bigint, differences bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT (SELECT count(*) FROM buffer_%1$s_small), (SELECT count(*) FROM
+		((SELECT ''l'', t::text FROM buffer_%1$s_large t UNION ALL SELECT ''r'', t::text FROM buffer_%1$s_rows t
+		  UNION ALL SELECT ''c'', t::text FROM buffer_%1$s_copy t)
+		 EXCEPT ALL
+		 SELECT w, t::text FROM buffer_%1$s_small t, unnest(''{l,r,c}''::text[]) w) d)', kind);
+END $$;
+SELECT kind, differences FROM unnest('{d,f,p,g,a,l}'::text[]) kind, buffer_differs(kind);
+SELECT kind FROM unnest('{d,f,p,g,a,l}'::text[]) kind, buffer_differs(kind) WHERE rows = 0;
+-- a query inside the statement sees the rows before it, as in any table
+CREATE TABLE nested (k int PRIMARY KEY, n int, seen text)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+CREATE FUNCTION nested_sum() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT count(*) || ' rows, ' || coalesce(sum(n), 0) FROM nested);
+END $$;
+INSERT INTO nested SELECT i % 2, 1, nested_sum() FROM generate_series(1, 5) i;
+SELECT * FROM nested ORDER BY k;
+-- and what it writes itself is merged into
+CREATE FUNCTION nested_add(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO nested VALUES (i % 2, 100, 'nested');
+	RETURN 1;
+END $$;
+INSERT INTO nested SELECT i % 2, nested_add(i), 'outer' FROM generate_series(1, 4) i;
+SELECT * FROM nested ORDER BY k;
+-- two INSERTs of one query are one statement: the order of versions holds
+CREATE TABLE twice (k int PRIMARY KEY, s int, a text, b text)
+	USING merge_engine WITH ("merge-engine" = 'partial-update', "sequence.field" = 's');
+WITH late AS (INSERT INTO twice SELECT 1, 5, NULL, 'b5' FROM generate_series(1, 2)),
+	later AS (INSERT INTO twice VALUES (1, 2, 'a2', 'b2'), (1, 2, NULL, NULL))
+INSERT INTO twice VALUES (1, 3, 'a3', NULL), (1, 1, 'a1', 'b1');
+SELECT * FROM twice;
+-- an error names the key, and leaves nothing behind
+\set VERBOSITY default
+CREATE TABLE fails (k1 int, k2 text, n int2, PRIMARY KEY (k1, k2))
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+INSERT INTO fails VALUES (1, 'x', 1), (2, 'y', 32767), (3, 'z', 1), (2, 'y', 1), (4, 'w', 1);
+COPY fails FROM stdin;
+1	x	1
+2	y	32767
+2	y	1
+\.
+SELECT count(*) FROM fails;
