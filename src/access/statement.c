@@ -339,10 +339,9 @@ statement_bypasses(Relation relation, TupleTableSlot *slot)
 	if (!relation->rd_rel->relispartition)
 		return false;
 	modify = statement_modify_of(slot);
-	if (modify != NULL)
-		return modify->operation == CMD_UPDATE ||
-			(modify->operation == CMD_MERGE && moved);
-	return moved;
+	return modify != NULL &&
+		(modify->operation == CMD_UPDATE ||
+		 (modify->operation == CMD_MERGE && moved));
 }
 
 /* A statement's owner goes: forget it. */
