@@ -77,6 +77,9 @@ statement_flush_target(MergeTarget *target, bool nested)
 	EState	   *estate = target->estate;
 	ExprContext *in_use = NULL;
 
+	/* a query that another target's merge has run may have been first */
+	if (target->buffer == NULL)
+		return;
 	if (nested && estate != NULL)
 	{
 		in_use = estate->es_per_tuple_exprcontext;
@@ -705,22 +708,36 @@ statement_target(Relation relation, TupleTableSlot *slot)
  * statement_finish_copy
  *		A COPY, or another bulk insertion, is done with a table: merge what is
  *		buffered.  While COPY still reads it only trims its list of partitions,
- *		and more rows of the table may come.
+ *		and more rows of the table may come.  When it has read all, the order of
+ *		partitions is ours to choose, and all of them are merged at the first
+ *		call.
  */
 void
 statement_finish_copy(Relation relation)
 {
+	List	   *targets = NIL;
+	ListCell   *lc;
+
 	if (statements == NULL || statement_copy_of(relation) != NULL)
 		return;
 	for (MergeStatement *statement = statements; statement != NULL;
 		 statement = statement->next)
 	{
+		bool		is_its = false;
+
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
+			is_its |= target->relid == RelationGetRelid(relation) &&
+				target->buffer != NULL && target->result_rel == NULL;
+		for (MergeTarget *target = statement->targets; is_its && target != NULL;
+			 target = target->next)
 		{
-			if (target->relid == RelationGetRelid(relation) &&
-				target->buffer != NULL && target->result_rel == NULL)
-				statement_flush_target(target, false);
+			if (target->buffer != NULL && target->result_rel == NULL)
+				targets = lappend(targets, target);
 		}
 	}
+	list_sort(targets, statement_compare_targets);
+	foreach(lc, targets)
+		statement_flush_target(lfirst(lc), false);
+	list_free(targets);
 }

@@ -33,6 +33,13 @@ typedef struct HeapGuise
 	Relation	relation;
 } HeapGuise;
 
+/* What merge_compare_slots compares. */
+typedef struct SlotOrder
+{
+	MergeTarget *target;
+	TupleTableSlot **slots;
+} SlotOrder;
+
 static TableAmRoutine merge_routine;
 static const TableAmRoutine *heap_routine;
 static HeapGuise *heap_guises = NULL;
@@ -73,12 +80,47 @@ merge_tuple_insert(Relation relation, TupleTableSlot *slot, CommandId cid,
 	index_shim_add(&slot->tts_tid);
 }
 
+/* The order of two slots: by key, and rows of one key as they came. */
+static int
+merge_compare_slots(const void *a, const void *b, void *arg)
+{
+	SlotOrder  *order = arg;
+	int			left = *(const int *) a;
+	int			right = *(const int *) b;
+	int			by_key = target_compare_keys(order->target,
+											 order->slots[left]->tts_values,
+											 order->slots[right]->tts_values);
+
+	return by_key != 0 ? by_key : (left > right) - (left < right);
+}
+
+/*
+ * The order in which to merge rows that cannot be buffered: that of their
+ * keys, so that statements do not deadlock as long as they are this short.
+ */
+static int *
+merge_slots_by_key(MergeTarget *target, TupleTableSlot **slots, int nslots)
+{
+	SlotOrder	order = {target, slots};
+	int		   *indexes = palloc(nslots * sizeof(int));
+
+	for (int i = 0; i < nslots; i++)
+	{
+		indexes[i] = i;
+		slot_getallattrs(slots[i]);
+	}
+	target_key_sort(target);
+	qsort_arg(indexes, nslots, sizeof(int), merge_compare_slots, &order);
+	return indexes;
+}
+
 /* Merge the rows of a COPY, or insert them where the table does not merge. */
 static void
 merge_multi_insert(Relation relation, TupleTableSlot **slots, int nslots,
 				   CommandId cid, int options, BulkInsertState bistate)
 {
 	MergeTarget *target;
+	int		   *order;
 
 	index_shim_forget();
 	target = statement_target(relation, slots[0]);
@@ -97,12 +139,14 @@ merge_multi_insert(Relation relation, TupleTableSlot **slots, int nslots,
 		return;
 	}
 	target_open(target, relation);
+	order = merge_slots_by_key(target, slots, nslots);
 	for (int i = 0; i < nslots; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		upsert_row(target, relation, slots[i], cid, options, bistate);
+		upsert_row(target, relation, slots[order[i]], cid, options, bistate);
 	}
 	target_close(target);
+	pfree(order);
 	index_shim_begin(relation, nslots);
 	for (int i = 0; i < nslots; i++)
 		index_shim_add(&slots[i]->tts_tid);

@@ -26,6 +26,7 @@
 #include "executor/executor.h"
 #include "executor/nodeModifyTable.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -44,11 +45,16 @@ static CommandId
 upsert_command_id(const Upsert *upsert)
 {
 	HeapTupleHeader stored = ((HeapTupleTableSlot *) upsert->target->stored)->tuple->t_data;
+	bool		is_own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored));
 	CommandId	cid = upsert->cid;
 
-	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(stored)))
+	if (is_own)
 		cid = Max(cid, HeapTupleHeaderGetCmin(stored) + 1);
-	if (cid > GetCurrentCommandId(true))
+	/*
+	 * Chunks of long values carry the current command, and not the statement's;
+	 * they too can be deleted only by a later one.
+	 */
+	if (cid > GetCurrentCommandId(true) || (is_own && HeapTupleHasExternal(((HeapTupleTableSlot *) upsert->target->stored)->tuple)))
 	{
 		CommandCounterIncrement();
 		(void) GetCurrentCommandId(true);
@@ -147,12 +153,31 @@ upsert_is_decoded(const Upsert *upsert)
 		(upsert->options & HEAP_INSERT_NO_LOGICAL) == 0;
 }
 
-/* Remove a tuple that lost the race for its key. */
+/*
+ * Remove a tuple that lost the race for its key.  To delete it would not do:
+ * until our transaction ends others would find a row in progress, and two
+ * that have lost to a third, which then aborts, would wait for each other.  So
+ * it is made to be one of a speculative insertion, and that is aborted.
+ */
 static void
 upsert_take_back(Upsert *upsert, ItemPointer tid)
 {
-	CommandCounterIncrement();
-	simple_heap_delete(upsert->relation, tid);
+	Relation	relation = upsert->relation;
+	TransactionId xid = GetCurrentTransactionId();
+	uint32		token = SpeculativeInsertionLockAcquire(xid);
+	Buffer		buffer = ReadBuffer(relation, ItemPointerGetBlockNumber(tid));
+	Page		page = BufferGetPage(buffer);
+	ItemId		item;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	item = PageGetItemId(page, ItemPointerGetOffsetNumber(tid));
+	HeapTupleHeaderSetSpeculativeToken((HeapTupleHeader) PageGetItem(page, item),
+									   token);
+	/* a crash leaves a tuple of an aborted transaction in any case */
+	MarkBufferDirtyHint(buffer, true);
+	UnlockReleaseBuffer(buffer);
+	heap_abort_speculative(relation, tid);
+	SpeculativeInsertionLockRelease(xid);
 }
 
 /*
