@@ -120,3 +120,74 @@ COPY fails FROM stdin;
 2	y	1
 \.
 SELECT count(*) FROM fails;
+-- a subtransaction inside the statement that is rolled back takes none of the
+-- statement's own rows along
+CREATE TABLE kept (k int PRIMARY KEY, n int)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+CREATE FUNCTION look_and_fail(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		PERFORM count(*) FROM kept;
+		IF i % 2 = 0 THEN
+			RAISE EXCEPTION 'rolled back';
+		END IF;
+	EXCEPTION WHEN raise_exception THEN
+		NULL;
+	END;
+	RETURN 1;
+END $$;
+INSERT INTO kept SELECT i % 10, look_and_fail(i) FROM generate_series(1, 100) i;
+SELECT count(*), sum(n), min(n), max(n) FROM kept;
+-- two INSERTs of one query that run row by row
+CREATE TABLE both_sides (k int PRIMARY KEY, a int, b int) USING merge_engine WITH ("merge-engine" = 'partial-update');
+WITH first AS (INSERT INTO both_sides (k, a) SELECT i, i FROM generate_series(1, 10) i RETURNING k)
+INSERT INTO both_sides (k, b) SELECT k + 5, k FROM first WHERE k < 9;
+SELECT count(*), sum(a), sum(b) FROM both_sides;
+-- COPY that inserts row by row, and COPY into more partitions than it keeps open
+CREATE TABLE volatile_default (k int PRIMARY KEY, v float DEFAULT random(), a int)
+	USING merge_engine WITH ("merge-engine" = 'partial-update');
+COPY volatile_default (k, a) FROM stdin;
+1	1
+2	2
+1	3
+\.
+SELECT k, a FROM volatile_default ORDER BY k;
+CREATE TABLE many_parts (k int PRIMARY KEY, s int, a int, b int) PARTITION BY RANGE (k);
+DO $$
+BEGIN
+	FOR i IN 0 .. 49 LOOP
+		EXECUTE format('CREATE TABLE many_parts_%s PARTITION OF many_parts FOR VALUES FROM (%s) TO (%s)
+			USING merge_engine WITH ("merge-engine" = ''partial-update'', "sequence.field" = ''s'')', i, i * 10, i * 10 + 10);
+	END LOOP;
+END $$;
+-- each key comes ten times, the newest first; b only with the oldest
+COPY (SELECT (i * 79) % 500, 10 - i / 500, i / 500, CASE WHEN i / 500 = 9 THEN 1 END FROM generate_series(0, 4999) i) TO :'file';
+COPY many_parts FROM :'file';
+SELECT count(*), sum(s), sum(a), sum(b) FROM many_parts;
+-- a key type without a hash function; the error of a long group names its key
+CREATE TABLE no_hash (k money[] PRIMARY KEY, a int) USING merge_engine;
+INSERT INTO no_hash SELECT ARRAY[(i % 1500)::money], i FROM generate_series(1, 3000) i;
+SELECT count(*), min(a) FROM no_hash;
+CREATE TABLE long_group (k int PRIMARY KEY, n int)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+INSERT INTO long_group SELECT i, 1 FROM generate_series(1, 20000) i UNION ALL SELECT 10001, 2000000000 FROM generate_series(1, 100);
+-- a long group that cannot be folded is merged in parts
+CREATE TABLE in_parts (k int PRIMARY KEY, n int, g int, free int, op text)
+	USING merge_engine WITH ("merge-engine" = 'partial-update', "fields.g.sequence-group" = 'n',
+		"fields.n.aggregate-function" = 'sum', "rowkind.field" = 'op');
+INSERT INTO in_parts SELECT i % 2, 1, i, i, '+I' FROM generate_series(1, 10001) i;
+SELECT * FROM in_parts ORDER BY k;
+-- a further unique index admits rows in the order of input only
+CREATE TABLE swap (k int PRIMARY KEY, w text UNIQUE) USING merge_engine;
+INSERT INTO swap VALUES (1, 'a'), (2, 'b');
+INSERT INTO swap VALUES (2, 'c'), (1, 'b');
+SELECT * FROM swap ORDER BY k;
+-- COPY merges a batch before the executor looks at its constraints
+CREATE TABLE excluded (k int PRIMARY KEY, r int4range, EXCLUDE USING gist (r WITH &&))
+	USING merge_engine WITH ("merge-engine" = 'partial-update');
+COPY excluded FROM stdin;
+6	[30,35)
+6	[30,34)
+6	[31,33)
+\.
+SELECT * FROM excluded;

@@ -26,9 +26,12 @@
  * "not known to be unique", which makes the executor queue that recheck.
  *
  * An exclusion constraint is checked by the executor after aminsert, with the
- * values of its slot.  Where nothing was stored that check would be about a
- * row that is not there; it is switched off in the executor's IndexInfo and
- * on again for the next row.
+ * values of its slot.  We have checked it already; and where nothing was
+ * stored, or a later row of the same COPY batch has changed the row again, that
+ * check would be about a row that is not there.  So it is switched off in the
+ * executor's IndexInfo for the rows that we skip, and on again for others; a
+ * deferrable constraint's check stays for stored rows, as it only queues the
+ * recheck.
  */
 #include "postgres.h"
 
@@ -126,16 +129,13 @@ index_shim_is_indexed(Relation table, ItemPointer tid)
 	return false;
 }
 
-/*
- * Switch the executor's check of an exclusion constraint off for a row that
- * is not there, and on for any other.
- */
+/* Switch the executor's check of an exclusion constraint off or on. */
 static void
-index_shim_set_exclusion(Relation index, IndexInfo *indexInfo, bool stored)
+index_shim_set_exclusion(Relation index, IndexInfo *indexInfo, bool check)
 {
 	if (!index->rd_index->indisexclusion || indexInfo == NULL)
 		return;
-	if (!stored)
+	if (!check)
 		indexInfo->ii_ExclusionOps = NULL;
 	else if (indexInfo->ii_ExclusionOps == NULL)
 	{
@@ -161,9 +161,11 @@ index_shim_aminsert(Relation index, Datum *values, bool *isnull,
 	if (checkUnique != UNIQUE_CHECK_EXISTING)
 	{
 		bool		stored = !ItemPointerIsUnstored(tid);
+		bool		skip = !stored || index_shim_is_indexed(table, tid);
 
-		index_shim_set_exclusion(index, indexInfo, stored);
-		if (!stored || index_shim_is_indexed(table, tid))
+		index_shim_set_exclusion(index, indexInfo, !skip ||
+								 (stored && !index->rd_index->indimmediate));
+		if (skip)
 			return checkUnique != UNIQUE_CHECK_PARTIAL || !stored;
 	}
 	return shim->aminsert(index, values, isnull, tid, table, checkUnique,

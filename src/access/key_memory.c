@@ -106,29 +106,40 @@ key_memory_create(const MergePlan *plan, SortSupport sort, int nkeys,
 	return memory;
 }
 
+/* Set a search entry up for the key in a row's values. */
+static void
+key_memory_search(const KeyMemory *memory, KeyEntry *search, Datum *key,
+				  const Datum *values)
+{
+	for (int i = 0; i < memory->nkeys; i++)
+		key[i] = values[memory->columns[i]];
+	memset(search, 0, sizeof(KeyEntry));
+	search->key = key;
+}
+
 /*
  * key_memory_find
- *		The entry of the key in a row's values; a new one, which knows nothing,
- *		if there is none.
+ *		The entry of the key in a row's values, or NULL.
  */
 KeyEntry *
 key_memory_find(KeyMemory *memory, const Datum *values)
 {
 	KeyEntry	search;
-	KeyEntry   *entry;
+	Datum		key[INDEX_MAX_KEYS];
+
+	key_memory_search(memory, &search, key, values);
+	return (KeyEntry *) rbt_find(memory->tree, &search.node);
+}
+
+/* A new entry for the key in a row's values. */
+static KeyEntry *
+key_memory_create_entry(KeyMemory *memory, const Datum *values)
+{
+	KeyEntry	search;
 	Datum		key[INDEX_MAX_KEYS];
 	bool		isnew;
-	MemoryContext oldcontext;
 
-	for (int i = 0; i < memory->nkeys; i++)
-		key[i] = values[memory->columns[i]];
-	memset(&search, 0, sizeof(search));
-	search.key = key;
-	entry = (KeyEntry *) rbt_find(memory->tree, &search.node);
-	if (entry != NULL)
-		return entry;
-
-	oldcontext = MemoryContextSwitchTo(memory->context);
+	key_memory_search(memory, &search, key, values);
 	search.key = palloc(memory->nkeys * sizeof(Datum));
 	for (int i = 0; i < memory->nkeys; i++)
 	{
@@ -136,19 +147,18 @@ key_memory_find(KeyMemory *memory, const Datum *values)
 
 		search.key[i] = datumCopy(key[i], column->typbyval, column->typlen);
 	}
-	entry = (KeyEntry *) rbt_insert(memory->tree, &search.node, &isnew);
-	MemoryContextSwitchTo(oldcontext);
-	return entry;
+	return (KeyEntry *) rbt_insert(memory->tree, &search.node, &isnew);
 }
 
 /*
  * key_memory_is_current
- *		Is the entry about the row stored at this TID (NULL: no row)?
+ *		Is there an entry, and is it about the row stored at this TID (NULL: no
+ *		row)?
  */
 bool
 key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored)
 {
-	if (!entry->known || entry->stored != (stored != NULL))
+	if (entry == NULL || !entry->known || entry->stored != (stored != NULL))
 		return false;
 	return stored == NULL ||
 		ItemPointerEquals(unconstify(ItemPointerData *, &entry->tid),
@@ -281,7 +291,8 @@ key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
 /*
  * key_memory_save
  *		Remembers what rows have led to: the state, stored at the TID (NULL: no
- *		row is stored).  fresh says that the entry was not current; then base is
+ *		row is stored), unless the stored row says it all.  entry is the key's,
+ *		or NULL.  fresh says that the entry was not current; then base is
  *		the stored row that they met (NULL: none).
  */
 void
@@ -291,8 +302,19 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 				const ItemPointerData *stored)
 {
 	const MergePlan *plan = memory->plan;
-	MemoryContext oldcontext = MemoryContextSwitchTo(memory->context);
+	MemoryContext oldcontext;
 
+	if (plan->memory != MERGE_MEMORY_LOG &&
+		merge_state_is_plain(plan, state, rows[0]->named))
+	{
+		if (entry != NULL)
+			entry->known = false;
+		return;
+	}
+
+	oldcontext = MemoryContextSwitchTo(memory->context);
+	if (entry == NULL)
+		entry = key_memory_create_entry(memory, rows[0]->values);
 	if (fresh && plan->memory == MERGE_MEMORY_LOG)
 	{
 		entry->nrows = 0;

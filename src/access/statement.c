@@ -49,6 +49,7 @@ typedef struct MergeStatement
 	MemoryContext context;		/* a child of it */
 	MemoryContextCallback callback;
 	MergeTarget *targets;
+	uint64		arrivals;
 } MergeStatement;
 
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
@@ -67,6 +68,17 @@ static MergeStatement *statements = NULL;
 static TimestampTz loaded_during;
 
 /*
+ * Has the target rows to merge?  Rows that were merged in a subtransaction which
+ * was rolled back wait again.
+ */
+static bool
+statement_is_waiting(MergeTarget *target)
+{
+	write_buffer_restore(target);
+	return target->buffer != NULL;
+}
+
+/*
  * Merge what a target has buffered.  nested says that the statement goes on:
  * we are inside one of its expressions, so its per-tuple memory is in use, and
  * what was merged must be remembered.
@@ -78,7 +90,7 @@ statement_flush_target(MergeTarget *target, bool nested)
 	ExprContext *in_use = NULL;
 
 	/* a query that another target's merge has run may have been first */
-	if (target->buffer == NULL)
+	if (!statement_is_waiting(target))
 		return;
 	if (nested && estate != NULL)
 	{
@@ -133,7 +145,7 @@ statement_flush_for(List *relids, Snapshot snapshot)
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
 		{
-			if (target->buffer == NULL)
+			if (!statement_is_waiting(target))
 				continue;
 			if (snapshot != NULL &&
 				(!write_buffer_precedes(target->buffer, snapshot->curcid) ||
@@ -161,8 +173,7 @@ statement_compare_targets(const ListCell *a, const ListCell *b)
 }
 
 /*
- * A ModifyTable node has read all its rows: merge what it has buffered.  If
- * the query has more such nodes, they belong to the same statement.
+ * A ModifyTable node has read all its rows: merge what it has buffered.
  */
 static void
 statement_flush_query(ModifyTableState *modify)
@@ -170,8 +181,6 @@ statement_flush_query(ModifyTableState *modify)
 	List	   *targets = NIL;
 	ListCell   *lc;
 	EState	   *estate = modify->ps.state;
-	bool		goes_on = list_length(estate->es_auxmodifytables) +
-		(modify->canSetTag ? 1 : 0) > 1;
 
 	for (MergeStatement *statement = statements; statement != NULL;
 		 statement = statement->next)
@@ -181,7 +190,7 @@ statement_flush_query(ModifyTableState *modify)
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
 		{
-			if (target->buffer != NULL && target->source == modify)
+			if (statement_is_waiting(target) && target->source == modify)
 				targets = lappend(targets, target);
 		}
 	}
@@ -189,7 +198,7 @@ statement_flush_query(ModifyTableState *modify)
 		return;
 	list_sort(targets, statement_compare_targets);
 	foreach(lc, targets)
-		statement_flush_target(lfirst(lc), goes_on);
+		statement_flush_target(lfirst(lc), false);
 	list_free(targets);
 }
 
@@ -557,20 +566,24 @@ statement_result_rel(ModifyTableState *modify, Relation relation)
 }
 
 /*
- * Are there indexes that the executor must see the merged row for: with a
- * constraint that it checks itself, or, where it still evaluates them, with
- * expressions?
+ * Are there indexes that depend on the rows being merged one by one?  A further
+ * unique index may admit them in the order of input only; a constraint that
+ * the executor checks or defers needs its slot to hold the merged row, and so
+ * do expressions where it still evaluates them.
  */
 static bool
-statement_has_special_indexes(ResultRelInfo *result_rel, bool expressions)
+statement_has_special_indexes(const MergeTarget *target, bool expressions)
 {
+	ResultRelInfo *result_rel = target->indexes;
+
 	for (int i = 0; i < result_rel->ri_NumIndices; i++)
 	{
 		Relation	index = result_rel->ri_IndexRelationDescs[i];
 		IndexInfo  *info = result_rel->ri_IndexRelationInfo[i];
 
 		if (index->rd_index->indisexclusion ||
-			(index->rd_index->indisunique && !index->rd_index->indimmediate))
+			(index->rd_index->indisunique &&
+			 (!index->rd_index->indimmediate || index != target->pkey)))
 			return true;
 		if (expressions && (info->ii_Expressions != NIL || info->ii_Predicate != NIL))
 			return true;
@@ -589,7 +602,9 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 	TriggerDesc *triggers = target->result_rel->ri_TrigDesc;
 	PlanState  *source = outerPlanState(modify);
 
+	/* other nodes in WITH may write the same table, row by row with this one */
 	if (modify->operation != CMD_INSERT ||
+		modify->ps.state->es_auxmodifytables != NIL ||
 		node->onConflictAction != ONCONFLICT_NONE ||
 		target->result_rel->ri_projectReturning != NULL ||
 		target->result_rel->ri_WithCheckOptions != NIL ||
@@ -602,7 +617,7 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 		return false;
 	if (IsA(source, ResultState) && outerPlanState(source) == NULL)
 		return false;
-	return !statement_has_special_indexes(target->indexes, false);
+	return !statement_has_special_indexes(target, false);
 }
 
 /*
@@ -616,7 +631,7 @@ statement_may_buffer_copy(MergeTarget *target, Relation relation,
 	return relation->trigdesc == NULL && cstate->rel->trigdesc == NULL &&
 		cstate->transition_capture == NULL &&
 		!target->checks_row_security &&
-		!statement_has_special_indexes(target->indexes, true);
+		!statement_has_special_indexes(target, true);
 }
 
 /* Point the target to the source of the rows to come. */
@@ -625,6 +640,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 					 ModifyTableState *modify, CopyFromState cstate)
 {
 	target->source = modify != NULL ? (const void *) modify : (const void *) cstate;
+	target->from_copy = cstate != NULL;
 	target->estate = NULL;
 	target->result_rel = NULL;
 	target->may_buffer = false;
@@ -645,7 +661,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 			result_rel->ri_WithCheckOptions != NIL ||
 			result_rel->ri_TrigDesc != NULL ||
 			modify->mt_transition_capture != NULL ||
-			statement_has_special_indexes(target->indexes, true);
+			statement_has_special_indexes(target, true);
 	}
 	else if (cstate != NULL)
 	{
@@ -683,34 +699,40 @@ statement_target(Relation relation, TupleTableSlot *slot)
 	statement = statement_of_context(cstate != NULL ? cstate->copycontext : slot->tts_mcxt);
 
 	target = statement->targets;
-	while (target != NULL && target->relid != RelationGetRelid(relation))
+	while (target != NULL && (target->relid != RelationGetRelid(relation) ||
+							  target->source != source))
 		target = target->next;
 	if (target != NULL)
+	{
 		merge_plan_release(plan);
-	else
-	{
-		target = target_create(relation, plan, statement->context);
-		target->next = statement->targets;
-		statement->targets = target;
-		target->source = statement; /* none yet */
+		target->relation = relation;
+		return target;
 	}
+
+	oldcontext = MemoryContextSwitchTo(statement->context);
+	target = target_create(relation, plan, statement->context);
 	target->relation = relation;
-	if (target->source != source)
+	target->arrivals = &statement->arrivals;
+	statement_set_source(target, relation, modify, cstate);
+	for (MergeTarget *other = statement->targets; other != NULL; other = other->next)
 	{
-		oldcontext = MemoryContextSwitchTo(statement->context);
-		statement_set_source(target, relation, modify, cstate);
-		MemoryContextSwitchTo(oldcontext);
+		/* another node's, but what is remembered is the statement's */
+		if (other->relid == target->relid)
+			target->memory = other->memory;
 	}
+	target->next = statement->targets;
+	statement->targets = target;
+	MemoryContextSwitchTo(oldcontext);
 	return target;
 }
 
 /*
  * statement_finish_copy
  *		A COPY, or another bulk insertion, is done with a table: merge what is
- *		buffered.  While COPY still reads it only trims its list of partitions,
- *		and more rows of the table may come.  When it has read all, the order of
- *		partitions is ours to choose, and all of them are merged at the first
- *		call.
+ *		buffered.  When COPY has read all rows, the order of partitions is ours
+ *		to choose, and all of them are merged at the first call.  While it still
+ *		reads it only trims its list of partitions: more rows of the table may
+ *		come, but perhaps no other call.
  */
 void
 statement_finish_copy(Relation relation)
@@ -718,8 +740,11 @@ statement_finish_copy(Relation relation)
 	List	   *targets = NIL;
 	ListCell   *lc;
 
-	if (statements == NULL || statement_copy_of(relation) != NULL)
+	bool		goes_on;
+
+	if (statements == NULL)
 		return;
+	goes_on = statement_copy_of(relation) != NULL;
 	for (MergeStatement *statement = statements; statement != NULL;
 		 statement = statement->next)
 	{
@@ -728,16 +753,36 @@ statement_finish_copy(Relation relation)
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
 			is_its |= target->relid == RelationGetRelid(relation) &&
-				target->buffer != NULL && target->result_rel == NULL;
+				target->from_copy;
 		for (MergeTarget *target = statement->targets; is_its && target != NULL;
 			 target = target->next)
 		{
-			if (target->buffer != NULL && target->result_rel == NULL)
+			if (statement_is_waiting(target) && target->from_copy &&
+				(!goes_on || target->relid == RelationGetRelid(relation)))
 				targets = lappend(targets, target);
 		}
 	}
 	list_sort(targets, statement_compare_targets);
 	foreach(lc, targets)
-		statement_flush_target(lfirst(lc), false);
+		statement_flush_target(lfirst(lc), goes_on);
 	list_free(targets);
+}
+
+/*
+ * statement_end_subxact
+ *		A subtransaction ends: rows of running statements may have been merged
+ *		in it.
+ */
+void
+statement_end_subxact(bool committed)
+{
+	int			level = GetCurrentTransactionNestLevel();
+
+	for (MergeStatement *statement = statements; statement != NULL;
+		 statement = statement->next)
+	{
+		for (MergeTarget *target = statement->targets; target != NULL;
+			 target = target->next)
+			write_buffer_end_subxact(target, committed, level);
+	}
 }

@@ -67,7 +67,8 @@ merge_tuple_insert(Relation relation, TupleTableSlot *slot, CommandId cid,
 		heap_routine->tuple_insert(relation, slot, cid, options, bistate);
 		return;
 	}
-	if (target->may_buffer)
+	/* a COPY that inserts row by row would not tell us when it ends */
+	if (target->may_buffer && !target->from_copy)
 	{
 		write_buffer_add(target, slot, cid, options);
 		merge_mark_buffered(relation, slot);
@@ -305,6 +306,8 @@ merge_subxact_callback(SubXactEvent event, SubTransactionId mine,
 {
 	index_shim_forget();
 	statement_note_delete(false);
+	if (event == SUBXACT_EVENT_COMMIT_SUB || event == SUBXACT_EVENT_ABORT_SUB)
+		statement_end_subxact(event == SUBXACT_EVENT_COMMIT_SUB);
 }
 
 /*

@@ -115,6 +115,9 @@ target_prepare_keys(MergeTarget *target)
 	target->nkeys = nkeys;
 	target->scankeys = palloc(nkeys * sizeof(ScanKeyData));
 	target->pkey_columns = palloc(nkeys * sizeof(AttrNumber));
+	target->key_opfamilies = palloc(nkeys * sizeof(Oid));
+	target->key_types = palloc(nkeys * sizeof(Oid));
+	target->key_collations = palloc(nkeys * sizeof(Oid));
 	for (int i = 0; i < nkeys; i++)
 	{
 		Oid			opfamily = target->pkey->rd_opfamily[i];
@@ -126,6 +129,9 @@ target_prepare_keys(MergeTarget *target)
 			elog(ERROR, "missing operator %d(%u,%u) in opfamily %u",
 				 BTEqualStrategyNumber, type, type, opfamily);
 		target->pkey_columns[i] = target->pkey->rd_index->indkey.values[i] - 1;
+		target->key_opfamilies[i] = opfamily;
+		target->key_types[i] = type;
+		target->key_collations[i] = target->pkey->rd_indcollation[i];
 		ScanKeyEntryInitialize(&target->scankeys[i], 0, i + 1,
 							   BTEqualStrategyNumber, InvalidOid,
 							   target->pkey->rd_indcollation[i],

@@ -25,11 +25,14 @@ typedef struct MergeTarget
 	MergePlan  *plan;
 	MergeState *state;
 	KeyMemory  *memory;			/* NULL unless the plan asks for it */
-	uint64		arrivals;		/* rows seen so far */
+	uint64	   *arrivals;		/* rows that the statement has brought so far */
 	struct WriteBuffer *buffer; /* rows not merged yet, or NULL */
+	struct WriteBuffer *unsettled;	/* rows merged in a subtransaction that may
+									 * still be rolled back; a list */
 
 	/* the source of the rows, and the columns that it names */
 	const void *source;			/* ModifyTableState or CopyFromState */
+	bool		from_copy;
 	bool	   *named;			/* NULL: all of them */
 	bool	   *trigger_may_set;	/* unnamed columns that a BEFORE trigger fills
 									 * visibly; or NULL */
@@ -52,6 +55,9 @@ typedef struct MergeTarget
 	int			nkeys;
 	ScanKeyData *scankeys;
 	AttrNumber *pkey_columns;	/* table column (0-based) of each key column */
+	Oid		   *key_opfamilies; /* of each key column, as are the next two */
+	Oid		   *key_types;		/* the operator class's input type */
+	Oid		   *key_collations;
 	SortSupport key_sort;		/* by key column; see target_key_sort */
 
 	TupleTableSlot *stored;		/* the stored row, pinned */

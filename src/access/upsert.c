@@ -254,6 +254,8 @@ upsert_try(Upsert *upsert)
 		upsert->outcome = UPSERT_INSERTED;
 		if (insert_batch_add(upsert))
 			return true;
+		if (insert_batch_flush(upsert))
+			return false;
 		if (!upsert_insert(upsert))
 			return false;
 		stored_tid = &upsert->written->t_self;
@@ -275,7 +277,7 @@ upsert_try(Upsert *upsert)
 			stored_tid = &upsert->written->t_self;
 	}
 
-	if (entry != NULL)
+	if (target->memory != NULL && upsert->remember)
 		key_memory_save(target->memory, entry, fresh,
 						upsert->found ? target->stored->tts_values : NULL,
 						upsert->found ? target->stored->tts_isnull : NULL,
@@ -355,7 +357,7 @@ upsert_read_row(MergeTarget *target, TupleTableSlot *slot, MergeRow *row)
 	memcpy(row->values, slot->tts_values, plan->natts * sizeof(Datum));
 	memcpy(row->isnull, slot->tts_isnull, plan->natts * sizeof(bool));
 	row->named = target->named;
-	row->arrival = target->arrivals++;
+	row->arrival = (*target->arrivals)++;
 
 	if (row->named != NULL && target->trigger_may_set != NULL)
 	{

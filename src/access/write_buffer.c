@@ -16,7 +16,9 @@
  * are: that, and that the order within a key is the sort's last column, makes
  * the result independent of the buffer's size.  Only a query inside the
  * statement that looks at the table makes us merge earlier; then what was
- * merged is remembered (key_memory.c).
+ * merged is remembered (key_memory.c).  If that query runs in a subtransaction
+ * of the statement's, its rollback takes the merged rows along, though they are
+ * none of its own: the buffer is kept until then, and its rows wait again.
  */
 #include "postgres.h"
 
@@ -24,6 +26,7 @@
 #include "access/nbtree.h"
 #include "access/upsert.h"
 #include "access/write_buffer.h"
+#include "access/xact.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
@@ -42,6 +45,9 @@
 /* A sorted key with more rows than this is folded as it is read. */
 #define FOLD_GROUP_ROWS 64
 
+/* One with more rows than this, if they cannot be folded, is merged in parts. */
+#define GROUP_PART_ROWS 1024
+
 int			write_buffer_size = 65536;
 
 typedef enum BufferStage
@@ -58,13 +64,19 @@ struct WriteBuffer
 	MemoryContext rows_context; /* the rows of the list, or the hash table */
 	CommandId	cid;
 	int			options;
+	int			nest_level;		/* of the statement's (sub)transaction */
 	BufferStage stage;
 	uint64		nrows;
 	bool		may_fold;
 	MergeState *scratch;		/* for folding */
 
 	MergeRow  **list;
-	int			list_next;		/* while it is read */
+	uint64		list_next;		/* while it is read */
+
+	/* of a buffer that was merged in a subtransaction */
+	struct WriteBuffer *next;
+	int			merged_level;
+	bool		rolled_back;
 
 	TupleHashTable hash;
 	TupleTableSlot *hash_slot;	/* a key */
@@ -96,6 +108,7 @@ write_buffer_create(MergeTarget *target, CommandId cid, int options)
 												 ALLOCSET_DEFAULT_SIZES);
 	buffer->cid = cid;
 	buffer->options = options;
+	buffer->nest_level = GetCurrentTransactionNestLevel();
 	buffer->may_fold = key_fold_is_possible(target->plan, target->named);
 	buffer->list = MemoryContextAlloc(context, LIST_ROWS * sizeof(MergeRow *));
 	target_key_sort(target);
@@ -122,12 +135,11 @@ write_buffer_begin_sort(MergeTarget *target, TupleDesc tupdesc)
 
 	for (int i = 0; i < target->nkeys; i++, n++)
 	{
-		Oid			type = target->pkey->rd_opcintype[i];
-
 		attnos[n] = target->pkey_columns[i] + 1;
-		operators[n] = get_opfamily_member(target->pkey->rd_opfamily[i], type, type,
+		operators[n] = get_opfamily_member(target->key_opfamilies[i],
+										   target->key_types[i], target->key_types[i],
 										   BTLessStrategyNumber);
-		collations[n] = target->pkey->rd_indcollation[i];
+		collations[n] = target->key_collations[i];
 		nulls_first[n] = false;
 	}
 	for (int i = 0; sequence != NULL && i < sequence->ncolumns; i++, n++)
@@ -207,15 +219,12 @@ write_buffer_use_hash(WriteBuffer *buffer)
 	tupdesc = CreateTemplateTupleDesc(nkeys);
 	for (int i = 0; i < nkeys; i++)
 	{
-		Oid			opfamily = target->pkey->rd_opfamily[i];
-		Oid			type = target->pkey->rd_opcintype[i];
-		RegProcedure hash_left;
-		RegProcedure hash_right;
-
 		columns[i] = i + 1;
-		operators[i] = get_opfamily_member(opfamily, type, type, BTEqualStrategyNumber);
+		operators[i] = get_opfamily_member(target->key_opfamilies[i],
+										   target->key_types[i], target->key_types[i],
+										   BTEqualStrategyNumber);
 		TupleDescCopyEntry(tupdesc, i + 1, table, target->pkey_columns[i] + 1);
-		if (!get_op_hash_functions(operators[i], &hash_left, &hash_right))
+		if (!op_hashjoinable(operators[i], TupleDescAttr(tupdesc, i)->atttypid))
 		{
 			MemoryContextSwitchTo(oldcontext);
 			return false;
@@ -224,7 +233,7 @@ write_buffer_use_hash(WriteBuffer *buffer)
 	execTuplesHashPrepare(nkeys, operators, &functions, &hash_functions);
 	buffer->hash = BuildTupleHashTableExt(NULL, tupdesc, nkeys, columns,
 										  functions, hash_functions,
-										  target->pkey->rd_indcollation,
+										  target->key_collations,
 										  LIST_ROWS, 0,
 										  buffer->rows_context, buffer->rows_context,
 										  target->row_context, false);
@@ -318,8 +327,51 @@ write_buffer_fold_pays(const WriteBuffer *buffer)
 {
 	if (buffer->nrows == FOLD_TRIAL_ROWS && buffer->nkeys > FOLD_TRIAL_ROWS / 2)
 		return false;
-	return buffer->nrows % 256 != 0 ||
-		MemoryContextMemAllocated(buffer->rows_context, true) < write_buffer_bytes() / 2;
+	return MemoryContextMemAllocated(buffer->rows_context, false) < write_buffer_bytes() / 2;
+}
+
+/* Put a row into the buffer, which copies it. */
+static void
+write_buffer_put(WriteBuffer *buffer, const MergeRow *row)
+{
+	MergeTarget *target = buffer->target;
+	MemoryContext oldcontext;
+
+	if (buffer->stage == BUFFER_LIST &&
+		(buffer->nrows == LIST_ROWS ||
+		 MemoryContextMemAllocated(buffer->rows_context, false) > write_buffer_bytes() / 2))
+		write_buffer_leave_list(buffer);
+
+	switch (buffer->stage)
+	{
+		case BUFFER_LIST:
+			oldcontext = MemoryContextSwitchTo(buffer->rows_context);
+			buffer->list[buffer->nrows] = merge_row_copy(target->plan, row);
+			MemoryContextSwitchTo(oldcontext);
+			break;
+		case BUFFER_FOLD:
+			write_buffer_fold_row(buffer, row);
+			break;
+		case BUFFER_SORT:
+			write_buffer_sort_row(buffer, row);
+			break;
+	}
+	buffer->nrows++;
+	if (buffer->stage == BUFFER_FOLD && !write_buffer_fold_pays(buffer))
+		write_buffer_unfold(buffer);
+}
+
+/* The target's buffer; a new one if there is none. */
+static WriteBuffer *
+write_buffer_of(MergeTarget *target, CommandId cid, int options)
+{
+	if (target->buffer == NULL)
+	{
+		target_open(target, target->relation);
+		target->buffer = write_buffer_create(target, cid, options);
+		target_close(target);
+	}
+	return target->buffer;
 }
 
 /*
@@ -332,61 +384,15 @@ void
 write_buffer_add(MergeTarget *target, TupleTableSlot *slot, CommandId cid,
 				 int options)
 {
-	WriteBuffer *buffer = target->buffer;
+	WriteBuffer *buffer = write_buffer_of(target, cid, options);
 	MergeRow	row;
 	MemoryContext oldcontext;
 
-	if (buffer == NULL)
-	{
-		target_open(target, target->relation);
-		buffer = write_buffer_create(target, cid, options);
-		target_close(target);
-		target->buffer = buffer;
-	}
 	MemoryContextReset(target->row_context);
 	oldcontext = MemoryContextSwitchTo(target->row_context);
 	upsert_read_row(target, slot, &row);
-	if (merge_ignores(target->plan, &row))
-	{
-		MemoryContextSwitchTo(oldcontext);
-		return;
-	}
-
-	if (buffer->stage == BUFFER_LIST &&
-		(buffer->nrows == LIST_ROWS ||
-		 MemoryContextMemAllocated(buffer->rows_context, true) > write_buffer_bytes() / 2))
-	{
-		target_open(target, target->relation);
-		write_buffer_leave_list(buffer);
-		if (target->own_result_rel)
-		{
-			/* closing resets the memory that the row is in */
-			target_close(target);
-			upsert_read_row(target, slot, &row);
-			target->arrivals--;
-		}
-	}
-
-	switch (buffer->stage)
-	{
-		case BUFFER_LIST:
-			MemoryContextSwitchTo(buffer->rows_context);
-			buffer->list[buffer->nrows] = merge_row_copy(target->plan, &row);
-			break;
-		case BUFFER_FOLD:
-			write_buffer_fold_row(buffer, &row);
-			break;
-		case BUFFER_SORT:
-			write_buffer_sort_row(buffer, &row);
-			break;
-	}
-	buffer->nrows++;
-	if (buffer->stage == BUFFER_FOLD && !write_buffer_fold_pays(buffer))
-	{
-		target_open(target, target->relation);
-		write_buffer_unfold(buffer);
-		target_close(target);
-	}
+	if (!merge_ignores(target->plan, &row))
+		write_buffer_put(buffer, &row);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -447,6 +453,7 @@ typedef struct KeyGroup
 	int			size;
 	KeyFold		fold;			/* what a long group is folded into */
 	bool		folded;
+	MergeRow   *in_parts;		/* a row of the key that is merged in parts */
 } KeyGroup;
 
 /*
@@ -454,10 +461,11 @@ typedef struct KeyGroup
  * context, where they can wait until the key's row has its index entries.
  */
 static void
-key_group_add(WriteBuffer *buffer, KeyGroup *group, InsertBatch *batch, MergeRow *row)
+key_group_add(WriteBuffer *buffer, KeyGroup *group, Upsert *upsert, MergeRow *row)
 {
 	MergeTarget *target = buffer->target;
 	const MergePlan *plan = target->plan;
+	InsertBatch *batch = upsert->batch;
 
 	if (buffer->stage == BUFFER_SORT)
 	{
@@ -470,6 +478,7 @@ key_group_add(WriteBuffer *buffer, KeyGroup *group, InsertBatch *batch, MergeRow
 		{
 			MemoryContextReset(target->row_context);
 			oldcontext = MemoryContextSwitchTo(target->row_context);
+			upsert->error->rows = group->rows;
 			if (buffer->scratch == NULL)
 			{
 				MemoryContextSwitchTo(buffer->context);
@@ -528,8 +537,40 @@ key_group_merge(WriteBuffer *buffer, KeyGroup *group, Upsert *upsert)
 	group->nrows = 0;
 	group->folded = false;
 	memset(&group->fold, 0, sizeof(KeyFold));
+	upsert->error->rows = NULL;
 	if (upsert->batch->nrows == 0)
 		MemoryContextReset(upsert->batch->context);
+}
+
+/*
+ * A long group whose rows act in the order of arrival need not be held: what
+ * there is of it is merged, and remembered for the rest of it.
+ */
+static void
+key_group_merge_part(WriteBuffer *buffer, KeyGroup *group, Upsert *upsert)
+{
+	if (group->in_parts == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(buffer->context);
+
+		group->in_parts = merge_row_copy(buffer->target->plan, group->rows[0]);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	upsert->remember = true;
+	key_group_merge(buffer, group, upsert);
+}
+
+/* A new group begins: is it the rest of one that is merged in parts? */
+static void
+key_group_begin(WriteBuffer *buffer, KeyGroup *group, Upsert *upsert,
+				const MergeRow *row, bool remember)
+{
+	if (group->in_parts == NULL ||
+		target_compare_keys(buffer->target, group->in_parts->values, row->values) == 0)
+		return;
+	merge_row_free(buffer->target->plan, group->in_parts);
+	group->in_parts = NULL;
+	upsert->remember = remember;
 }
 
 /* Merge all rows of the buffer, key by key. */
@@ -546,12 +587,15 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 		.relation = target->relation,
 		.cid = buffer->cid,
 		.options = buffer->options,
-		.remember = remember || target->memory_used,
 		.error = &error
 	};
+	bool		in_arrival_order = !buffer->may_fold &&
+		target->plan->memory != MERGE_MEMORY_LOG;
 	MemoryContext oldcontext = MemoryContextSwitchTo(buffer->context);
 
 	target->memory_used |= remember;
+	remember = target->memory_used;
+	upsert.remember = remember;
 	upsert.batch = insert_batch_create();
 	group.size = 16;
 	group.rows = palloc(group.size * sizeof(MergeRow *));
@@ -563,7 +607,11 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 		if (group.nrows > 0 &&
 			target_compare_keys(target, group.rows[0]->values, row->values) != 0)
 			key_group_merge(buffer, &group, &upsert);
-		key_group_add(buffer, &group, upsert.batch, row);
+		if (group.nrows == 0)
+			key_group_begin(buffer, &group, &upsert, row, remember);
+		else if (group.nrows == GROUP_PART_ROWS && in_arrival_order)
+			key_group_merge_part(buffer, &group, &upsert);
+		key_group_add(buffer, &group, &upsert, row);
 	}
 	if (group.nrows > 0)
 		key_group_merge(buffer, &group, &upsert);
@@ -582,6 +630,54 @@ write_buffer_precedes(const WriteBuffer *buffer, CommandId cid)
 	return buffer->cid < cid;
 }
 
+/* Free a buffer. */
+static void
+write_buffer_free(WriteBuffer *buffer)
+{
+	if (buffer->sort != NULL)
+	{
+		ExecClearTuple(buffer->sort_out);
+		tuplesort_end(buffer->sort);
+	}
+	MemoryContextDelete(buffer->context);
+}
+
+/* Make the buffer a list, however long, that can be read again. */
+static void
+write_buffer_make_list(WriteBuffer *buffer)
+{
+	const MergePlan *plan = buffer->target->plan;
+	MergeRow	storage = {0};
+	MergeRow   *row;
+	uint64		nrows = 0;
+	uint64		size = LIST_ROWS;
+	MemoryContext oldcontext;
+
+	if (buffer->stage == BUFFER_LIST)
+		return;
+	write_buffer_begin_read(buffer);
+	buffer->list = MemoryContextAlloc(buffer->context, size * sizeof(MergeRow *));
+	oldcontext = MemoryContextSwitchTo(buffer->rows_context);
+	while ((row = write_buffer_next(buffer, &storage)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = merge_row_copy(plan, row);
+		merge_row_init(plan, row);
+		if (nrows == size)
+		{
+			size *= 2;
+			buffer->list = repalloc_huge(buffer->list, size * sizeof(MergeRow *));
+		}
+		buffer->list[nrows++] = row;
+	}
+	MemoryContextSwitchTo(oldcontext);
+	ExecClearTuple(buffer->sort_out);
+	tuplesort_end(buffer->sort);
+	buffer->sort = NULL;
+	buffer->stage = BUFFER_LIST;
+	buffer->nrows = nrows;
+}
+
 /*
  * write_buffer_flush
  *		Merges what the target's buffer holds into the table.  remember says
@@ -591,18 +687,89 @@ void
 write_buffer_flush(MergeTarget *target, bool remember)
 {
 	WriteBuffer *buffer = target->buffer;
+	bool		unsettled = GetCurrentTransactionNestLevel() > buffer->nest_level;
 
 	/* a query that the merge runs must not find the buffer half empty */
 	target->buffer = NULL;
 	target_open(target, target->relation);
 	if (!target->own_result_rel)
 		target->result_rel->ri_NumIndices = target->indexes->ri_NumIndices;
-	write_buffer_merge(buffer, remember);
-	if (buffer->sort != NULL)
+	if (unsettled)
 	{
-		ExecClearTuple(buffer->sort_out);
-		tuplesort_end(buffer->sort);
+		write_buffer_make_list(buffer);
+		buffer->merged_level = GetCurrentTransactionNestLevel();
+		buffer->next = target->unsettled;
+		target->unsettled = buffer;
 	}
-	MemoryContextDelete(buffer->context);
+	write_buffer_merge(buffer, remember);
+	if (!unsettled)
+		write_buffer_free(buffer);
 	target_close(target);
+}
+
+/*
+ * write_buffer_end_subxact
+ *		A subtransaction of a level ends: what was merged in it is its parent's,
+ *		or has to be merged again.
+ */
+void
+write_buffer_end_subxact(MergeTarget *target, bool committed, int level)
+{
+	WriteBuffer **link = &target->unsettled;
+
+	while (*link != NULL)
+	{
+		WriteBuffer *buffer = *link;
+
+		if (!buffer->rolled_back && buffer->merged_level >= level)
+		{
+			buffer->rolled_back = !committed;
+			buffer->merged_level = level - 1;
+		}
+		if (!buffer->rolled_back && buffer->merged_level <= buffer->nest_level)
+		{
+			*link = buffer->next;
+			write_buffer_free(buffer);
+		}
+		else
+			link = &buffer->next;
+	}
+}
+
+/*
+ * write_buffer_restore
+ *		Lets the rows that were merged in vain wait again.  What was remembered
+ *		of the statement's keys may be of rows that are no longer there, and is
+ *		forgotten.
+ */
+void
+write_buffer_restore(MergeTarget *target)
+{
+	WriteBuffer **link = &target->unsettled;
+
+	while (*link != NULL)
+	{
+		WriteBuffer *lost = *link;
+		WriteBuffer *buffer;
+
+		if (!lost->rolled_back)
+		{
+			link = &lost->next;
+			continue;
+		}
+		*link = lost->next;
+		target->memory = NULL;
+		buffer = write_buffer_of(target, lost->cid, lost->options);
+		buffer->nest_level = lost->nest_level;
+		for (uint64 i = 0; i < lost->nrows; i++)
+		{
+			MemoryContext oldcontext;
+
+			MemoryContextReset(target->row_context);
+			oldcontext = MemoryContextSwitchTo(target->row_context);
+			write_buffer_put(buffer, lost->list[i]);
+			MemoryContextSwitchTo(oldcontext);
+		}
+		write_buffer_free(lost);
+	}
 }

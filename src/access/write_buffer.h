@@ -16,6 +16,8 @@ extern int	write_buffer_size;	/* merge_engine.write_buffer, in kilobytes */
 
 extern void write_buffer_add(MergeTarget *target, TupleTableSlot *slot,
 							 CommandId cid, int options);
+extern void write_buffer_restore(MergeTarget *target);
+extern void write_buffer_end_subxact(MergeTarget *target, bool committed, int level);
 extern bool write_buffer_precedes(const WriteBuffer *buffer, CommandId cid);
 extern void write_buffer_flush(MergeTarget *target, bool remember);
 

@@ -177,6 +177,52 @@ merge_state_load(const MergePlan *plan, MergeState *state,
 	}
 }
 
+/* Does the column's version decide whether a row's value is taken? */
+static bool
+merge_column_is_versioned(const MergePlan *plan, int c)
+{
+	const MergeColumn *column = &plan->columns[c];
+
+	if (column->dropped || column->generated || column->key || column->sequence ||
+		column->group >= 0 || column->group_sequence >= 0 || c == plan->rowkind)
+		return false;
+	return column->aggregator == NULL ||
+		column->aggregator->function->order == AGGREGATOR_NEWEST ||
+		column->aggregator->function->order == AGGREGATOR_OLDEST;
+}
+
+/*
+ * merge_state_is_plain
+ *		Does the row alone say all that is known of the state, so that
+ *		merge_state_load would give the same?  Columns that the statement does
+ *		not name (named, as in MergeRow) get no values, so their versions matter
+ *		only to a removal.  Not for rules that depend on the whole order.
+ */
+bool
+merge_state_is_plain(const MergePlan *plan, const MergeState *state,
+					 const bool *named)
+{
+	if (state->hidden || state->removed != NULL)
+		return false;
+	if (!state->exists || state->versions == NULL ||
+		plan->engine == MERGE_DEDUPLICATE)
+		return true;
+	for (int c = 0; c < plan->natts; c++)
+	{
+		const AggregatorColumn *aggregator = plan->columns[c].aggregator;
+		bool		counts = !state->isnull[c] ||
+			(aggregator != NULL && aggregator->function->takes_null);
+
+		if (!merge_column_is_versioned(plan, c) ||
+			(named != NULL && !named[c] && !plan->remove_on_delete))
+			continue;
+		if (sequence_compare(plan->sequence, state->versions[c],
+							 counts ? state->row_version : NULL) != 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * merge_ignores
  *		Is the row one that the table's options drop?  It changes nothing, its

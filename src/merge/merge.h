@@ -154,6 +154,8 @@ extern void merge_state_clear(const MergePlan *plan, MergeState *state);
 extern void merge_state_load(const MergePlan *plan, MergeState *state,
 							 const Datum *values, const bool *isnull);
 extern bool merge_ignores(const MergePlan *plan, const MergeRow *row);
+extern bool merge_state_is_plain(const MergePlan *plan, const MergeState *state,
+								 const bool *named);
 extern void merge_apply(const MergePlan *plan, MergeState *state,
 						const MergeRow *row);
 extern void merge_fold(const MergePlan *plan, MergeState *state,
