@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "access/attmap.h"
 #include "access/heapam.h"
 #include "catalog/pg_proc.h"
 #include "nodes/parsenodes.h"
@@ -76,6 +77,41 @@ compat_inserted_columns(PlannedStmt *stmt, RangeTblEntry *rte)
 	return rte->insertedCols;
 #else
 	return getRTEPermissionInfo(stmt->permInfos, rte)->insertedCols;
+#endif
+}
+
+/* The role that the privileges of an entry are checked for, or InvalidOid. */
+static inline Oid
+compat_check_as_user(PlannedStmt *stmt, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM < 160000
+	return rte->checkAsUser;
+#else
+	return getRTEPermissionInfo(stmt->permInfos, rte)->checkAsUser;
+#endif
+}
+
+/* Say in a query for which role an entry is checked (or InvalidOid). */
+static inline void
+compat_set_check_as_user(Query *query, RangeTblEntry *rte, Oid check_as_user)
+{
+#if PG_VERSION_NUM < 160000
+	rte->checkAsUser = check_as_user;
+#else
+	RTEPermissionInfo *info = addRTEPermissionInfo(&query->rteperminfos, rte);
+
+	info->checkAsUser = check_as_user;
+#endif
+}
+
+/* build_attrmap_by_name, which from 16 on can leave columns out. */
+static inline AttrMap *
+compat_build_attrmap(TupleDesc indesc, TupleDesc outdesc)
+{
+#if PG_VERSION_NUM < 160000
+	return build_attrmap_by_name(indesc, outdesc);
+#else
+	return build_attrmap_by_name(indesc, outdesc, false);
 #endif
 }
 

@@ -26,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include "access/row_security.h"
 #include "access/statement.h"
 #include "access/write_buffer.h"
 #include "access/xact.h"
@@ -500,7 +501,7 @@ statement_named_by_parent(const MergePlan *plan, Relation relation, Oid parent,
  * one inside a function we cannot tell.
  */
 static bool *
-statement_named_by_portal(const MergePlan *plan, Relation relation)
+statement_named_by_portal(MergeTarget *target, Relation relation)
 {
 	List	   *ancestors;
 	PlannedStmt *found_stmt = NULL;
@@ -537,7 +538,10 @@ statement_named_by_portal(const MergePlan *plan, Relation relation)
 				 errdetail("Which columns the statement names for table \"%s\" is not known.",
 						   RelationGetRelationName(relation)),
 				 errhint("Run the statement again, or load merge_engine with session_preload_libraries.")));
-	return statement_named_by_parent(plan, relation, found->relid,
+	target->row_security = row_security_create(found->relid,
+											   compat_check_as_user(found_stmt, found),
+											   target->context);
+	return statement_named_by_parent(target->plan, relation, found->relid,
 									 compat_inserted_columns(found_stmt, found));
 }
 
@@ -608,7 +612,7 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 		node->onConflictAction != ONCONFLICT_NONE ||
 		target->result_rel->ri_projectReturning != NULL ||
 		target->result_rel->ri_WithCheckOptions != NIL ||
-		target->checks_row_security ||
+		target->row_security != NULL ||
 		modify->mt_transition_capture != NULL)
 		return false;
 	if (triggers != NULL &&
@@ -630,7 +634,6 @@ statement_may_buffer_copy(MergeTarget *target, Relation relation,
 {
 	return relation->trigdesc == NULL && cstate->rel->trigdesc == NULL &&
 		cstate->transition_capture == NULL &&
-		!target->checks_row_security &&
 		!statement_has_special_indexes(target, true);
 }
 
@@ -645,9 +648,12 @@ statement_set_source(MergeTarget *target, Relation relation,
 	target->result_rel = NULL;
 	target->may_buffer = false;
 	target->observed = true;
+	target->row_security = NULL;
 	if (modify != NULL)
 	{
 		ResultRelInfo *result_rel = statement_result_rel(modify, relation);
+		RangeTblEntry *root = exec_rt_fetch(modify->rootResultRelInfo->ri_RangeTableIndex,
+											modify->ps.state);
 
 		if (result_rel == NULL)
 			elog(ERROR, "no result relation for table \"%s\"",
@@ -656,6 +662,9 @@ statement_set_source(MergeTarget *target, Relation relation,
 		target->named = statement_named_by_set(target->plan,
 											   ExecGetInsertedCols(result_rel, target->estate));
 		target_use_result_rel(target, result_rel);
+		target->row_security = row_security_create(root->relid,
+												   compat_check_as_user(target->estate->es_plannedstmt, root),
+												   target->context);
 		target->may_buffer = statement_may_buffer_insert(target, modify);
 		target->observed = result_rel->ri_projectReturning != NULL ||
 			result_rel->ri_WithCheckOptions != NIL ||
@@ -665,13 +674,18 @@ statement_set_source(MergeTarget *target, Relation relation,
 	}
 	else if (cstate != NULL)
 	{
+		/* COPY FROM refuses a table with row security */
 		target->named = statement_named_by_copy(target->plan, cstate);
 		target_open(target, relation);
 		target->may_buffer = statement_may_buffer_copy(target, relation, cstate);
 		target_close(target);
 	}
 	else
-		target->named = statement_named_by_portal(target->plan, relation);
+	{
+		target->row_security = row_security_create(target->relid, InvalidOid,
+												   target->context);
+		target->named = statement_named_by_portal(target, relation);
+	}
 }
 
 /*

@@ -18,7 +18,6 @@
 #include "executor/executor.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rls.h"
 
 /* The triggers of foreign keys that reference the table, as a TriggerDesc. */
 static TriggerDesc *
@@ -284,8 +283,6 @@ target_create(Relation relation, MergePlan *plan, MemoryContext context)
 	target->stored = MakeTupleTableSlot(tupdesc, &TTSOpsBufferHeapTuple);
 	target->merged = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
 	target->trigger_may_set = target_trigger_columns(plan, relation);
-	target->checks_row_security =
-		check_enable_rls(target->relid, InvalidOid, true) == RLS_ENABLED;
 	MemoryContextSwitchTo(oldcontext);
 	return target;
 }

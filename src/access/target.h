@@ -62,7 +62,7 @@ typedef struct MergeTarget
 
 	TupleTableSlot *stored;		/* the stored row, pinned */
 	TupleTableSlot *merged;		/* the row to be written */
-	bool		checks_row_security;
+	struct RowSecurity *row_security;	/* or NULL */
 	bool		may_update;		/* replica identity has been checked */
 } MergeTarget;
 

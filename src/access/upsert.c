@@ -23,6 +23,7 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/index_shim.h"
+#include "access/row_security.h"
 #include "access/tableam.h"
 #include "access/upsert.h"
 #include "access/xact.h"
@@ -245,6 +246,8 @@ upsert_try(Upsert *upsert)
 
 	upsert->written = NULL;
 	upsert_find(upsert);
+	if (upsert->found && target->row_security != NULL)
+		row_security_check_stored(target, upsert->relation, CMD_SELECT);
 	entry = upsert_merge(upsert, &fresh);
 
 	if (!upsert->found && !state->exists)

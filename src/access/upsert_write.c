@@ -16,16 +16,15 @@
 
 #include "access/genam.h"
 #include "access/heapam.h"
+#include "access/row_security.h"
 #include "access/upsert.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
-#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "compat.h"
 #include "executor/executor.h"
 #include "executor/nodeModifyTable.h"
-#include "executor/spi.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
@@ -104,7 +103,9 @@ upsert_make_merged(Upsert *upsert)
 		if (constr->has_generated_stored)
 			ExecComputeStoredGenerated(target->result_rel, target->estate,
 									   merged, CMD_INSERT);
-		if (target->result_rel->ri_WithCheckOptions != NIL)
+		if (upsert->found && target->row_security != NULL)
+			row_security_check_merged(target, upsert->relation);
+		if (!upsert->found && target->result_rel->ri_WithCheckOptions != NIL)
 			ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, target->result_rel,
 								 merged, target->estate);
 		upsert_check_domains(upsert);
@@ -323,39 +324,9 @@ insert_batch_flush(Upsert *upsert)
 	return lost;
 }
 
-/*
- * Row security: a user may merge only into a row that his policies let him
- * update, as with ON CONFLICT DO UPDATE.
- */
+/* A stored row is about to be changed or removed: may it be? */
 static void
-upsert_check_row_security(Upsert *upsert)
-{
-	Oid			argtypes[1] = {TIDOID};
-	Datum		args[1] = {PointerGetDatum(&upsert->target->stored->tts_tid)};
-	StringInfoData query;
-	uint64		nrows;
-
-	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT FROM ONLY %s AS r WHERE r.ctid OPERATOR(pg_catalog.=) $1 FOR NO KEY UPDATE",
-					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(upsert->relation)),
-												RelationGetRelationName(upsert->relation)));
-	SPI_connect();
-	if (SPI_execute_with_args(query.data, 1, argtypes, args, NULL, false, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not check row security of table \"%s\"",
-			 RelationGetRelationName(upsert->relation));
-	nrows = SPI_processed;
-	SPI_finish();
-	if (nrows == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row security of table \"%s\" hides the stored row to merge into",
-						RelationGetRelationName(upsert->relation)),
-				 errdetail("The row's primary key is taken by a row that the policies for UPDATE do not let you change.")));
-}
-
-/* A stored row is about to be changed: may this table be updated? */
-static void
-upsert_prepare_change(Upsert *upsert)
+upsert_prepare_change(Upsert *upsert, CmdType command)
 {
 	MergeTarget *target = upsert->target;
 
@@ -364,8 +335,8 @@ upsert_prepare_change(Upsert *upsert)
 		CheckCmdReplicaIdentity(upsert->relation, CMD_UPDATE);
 		target->may_update = true;
 	}
-	if (target->checks_row_security)
-		upsert_check_row_security(upsert);
+	if (target->row_security != NULL)
+		row_security_check_stored(target, upsert->relation, command);
 }
 
 /* Has another transaction changed the stored row since it was read? */
@@ -409,7 +380,7 @@ upsert_update(Upsert *upsert)
 	TU_UpdateIndexes update_indexes;
 	TM_Result	result;
 
-	upsert_prepare_change(upsert);
+	upsert_prepare_change(upsert, CMD_UPDATE);
 	upsert_make_merged(upsert);
 	result = compat_heap_update(upsert->relation, &stored_tid, upsert->written,
 								upsert_command_id(upsert), InvalidSnapshot, true,
@@ -440,7 +411,7 @@ upsert_remove(Upsert *upsert)
 	TM_FailureData failure;
 	TM_Result	result;
 
-	upsert_prepare_change(upsert);
+	upsert_prepare_change(upsert, CMD_DELETE);
 	result = heap_delete(upsert->relation, &stored_tid, upsert_command_id(upsert),
 						 InvalidSnapshot, true, &failure, false);
 	if (upsert_was_changed(upsert, result))
