@@ -191,3 +191,36 @@ COPY excluded FROM stdin;
 6	[31,33)
 \.
 SELECT * FROM excluded;
+-- a removal cascades, even if the key comes back in the same statement, by
+-- whatever way it comes
+CREATE TABLE parent (k int PRIMARY KEY, v int, op text)
+	USING merge_engine WITH ("merge-engine" = 'deduplicate', "rowkind.field" = 'op');
+CREATE TABLE child (k int PRIMARY KEY, parent int REFERENCES parent ON DELETE CASCADE);
+INSERT INTO parent VALUES (1, 1, '+I'), (2, 1, '+I'), (3, 1, '+I'), (4, 1, '+I');
+INSERT INTO child VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+INSERT INTO parent VALUES (1, NULL, '-D'), (1, 5, '+I');
+INSERT INTO parent VALUES (2, NULL, '-D'), (2, 5, '+I') RETURNING k, v, op;
+COPY parent FROM stdin;
+3	\N	-D
+3	5	+I
+\.
+SELECT * FROM parent ORDER BY k;
+SELECT * FROM child;
+-- a generated column, and an update that is not HOT
+CREATE TABLE generated (k int PRIMARY KEY, v int, g int GENERATED ALWAYS AS (k + v) STORED)
+	USING merge_engine WITH ("merge-engine" = 'partial-update');
+CREATE INDEX ON generated (v);
+INSERT INTO generated VALUES (1, 1);
+INSERT INTO generated VALUES (1, 2);
+INSERT INTO generated SELECT 1, i FROM generate_series(3, 4) i;
+SELECT * FROM generated;
+-- a merged row may not leave its partition
+CREATE TABLE bounds (k int, r int) PARTITION BY RANGE (r);
+CREATE TABLE bounds_low (k int PRIMARY KEY, r int)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.r.aggregate-function" = 'sum');
+ALTER TABLE bounds ATTACH PARTITION bounds_low FOR VALUES FROM (0) TO (10);
+INSERT INTO bounds VALUES (1, 6), (1, 7);
+-- an error while rows wait names the key
+INSERT INTO long_group SELECT i % 10, 2000000 FROM generate_series(1, 50000) i;
+INSERT INTO parent VALUES (8, 1, '+I'), (9, 1, 'xx');
+INSERT INTO in_parts VALUES (8, 1, 1, 1, '+I'), (9, 1, 1, 1, 'xx');

@@ -10,6 +10,7 @@
 #include "access/attmap.h"
 #include "access/heapam.h"
 #include "catalog/pg_proc.h"
+#include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 #include "utils/acl.h"
@@ -68,6 +69,19 @@ compat_heap_update(Relation relation, ItemPointer otid, HeapTuple newtup,
 #define compat_ExecInsertIndexTuples(relinfo, slot, estate, update, summarizing) \
 	ExecInsertIndexTuples(relinfo, slot, estate, update, false, NULL, NIL, summarizing)
 #endif
+
+/* A copied ResultRelInfo has computed nothing of its generated columns yet. */
+static inline void
+compat_forget_generated(ResultRelInfo *result_rel)
+{
+#if PG_VERSION_NUM < 160000
+	result_rel->ri_GeneratedExprs = NULL;
+#else
+	result_rel->ri_GeneratedExprsI = NULL;
+	result_rel->ri_GeneratedExprsU = NULL;
+	result_rel->ri_extraUpdatedCols_valid = false;
+#endif
+}
 
 /* The columns that an INSERT names, offset as in RangeTblEntry. */
 static inline Bitmapset *

@@ -51,6 +51,7 @@ typedef struct MergeStatement
 	MemoryContextCallback callback;
 	MergeTarget *targets;
 	uint64		arrivals;
+	int			nbuffers;		/* that wait, to share the memory */
 } MergeStatement;
 
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
@@ -362,6 +363,7 @@ static void
 statement_end(void *arg)
 {
 	MergeStatement *statement = arg;
+	bool		waiting = false;
 
 	for (MergeStatement **link = &statements; *link != NULL; link = &(*link)->next)
 	{
@@ -375,7 +377,10 @@ statement_end(void *arg)
 	{
 		if (target->plan != NULL)
 			merge_plan_release(target->plan);
+		waiting |= target->buffer != NULL;
 	}
+	if (waiting && IsTransactionState())
+		elog(ERROR, "a statement has ended before its buffered rows were merged");
 }
 
 /*
@@ -621,6 +626,10 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 		return false;
 	if (IsA(source, ResultState) && outerPlanState(source) == NULL)
 		return false;
+	/* a removal cascades, even if the key comes back in the same statement */
+	if (target->referenced != NULL && target->plan->rowkind >= 0 &&
+		!target->plan->ignore_delete)
+		return false;
 	return !statement_has_special_indexes(target, false);
 }
 
@@ -727,6 +736,7 @@ statement_target(Relation relation, TupleTableSlot *slot)
 	target = target_create(relation, plan, statement->context);
 	target->relation = relation;
 	target->arrivals = &statement->arrivals;
+	target->nbuffers = &statement->nbuffers;
 	statement_set_source(target, relation, modify, cstate);
 	for (MergeTarget *other = statement->targets; other != NULL; other = other->next)
 	{
@@ -738,6 +748,19 @@ statement_target(Relation relation, TupleTableSlot *slot)
 	statement->targets = target;
 	MemoryContextSwitchTo(oldcontext);
 	return target;
+}
+
+/* Does this COPY still read rows? */
+static bool
+statement_copy_runs(const void *cstate)
+{
+	for (ErrorContextCallback *entry = error_context_stack; entry != NULL;
+		 entry = entry->previous)
+	{
+		if (entry->callback == CopyFromErrorCallback && entry->arg == cstate)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -753,26 +776,22 @@ statement_finish_copy(Relation relation)
 {
 	List	   *targets = NIL;
 	ListCell   *lc;
+	bool		goes_on = false;
 
-	bool		goes_on;
-
-	if (statements == NULL)
-		return;
-	goes_on = statement_copy_of(relation) != NULL;
-	for (MergeStatement *statement = statements; statement != NULL;
+	for (MergeStatement *statement = statements; statement != NULL && targets == NIL;
 		 statement = statement->next)
 	{
-		bool		is_its = false;
+		MergeTarget *its = statement->targets;
 
-		for (MergeTarget *target = statement->targets; target != NULL;
-			 target = target->next)
-			is_its |= target->relid == RelationGetRelid(relation) &&
-				target->from_copy;
-		for (MergeTarget *target = statement->targets; is_its && target != NULL;
-			 target = target->next)
+		while (its != NULL &&
+			   !(its->from_copy && its->relid == RelationGetRelid(relation)))
+			its = its->next;
+		if (its == NULL)
+			continue;
+		goes_on = statement_copy_runs(its->source);
+		for (MergeTarget *target = statement->targets; target != NULL; target = target->next)
 		{
-			if (statement_is_waiting(target) && target->from_copy &&
-				(!goes_on || target->relid == RelationGetRelid(relation)))
+			if (statement_is_waiting(target) && (!goes_on || target == its))
 				targets = lappend(targets, target);
 		}
 	}

@@ -15,6 +15,7 @@
 #include "access/target.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
+#include "compat.h"
 #include "executor/executor.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -50,6 +51,7 @@ target_copy_result_rel(const ResultRelInfo *result_rel)
 	Size		size = result_rel->ri_NumIndices * sizeof(Relation);
 
 	*copy = *result_rel;
+	compat_forget_generated(copy);
 	copy->ri_IndexRelationDescs = palloc(size);
 	memcpy(copy->ri_IndexRelationDescs, result_rel->ri_IndexRelationDescs, size);
 	return copy;

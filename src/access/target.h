@@ -26,6 +26,7 @@ typedef struct MergeTarget
 	MergeState *state;
 	KeyMemory  *memory;			/* NULL unless the plan asks for it */
 	uint64	   *arrivals;		/* rows that the statement has brought so far */
+	int		   *nbuffers;		/* of the statement, which share the memory */
 	struct WriteBuffer *buffer; /* rows not merged yet, or NULL */
 	struct WriteBuffer *unsettled;	/* rows merged in a subtransaction that may
 									 * still be rolled back; a list */

@@ -48,7 +48,7 @@ upsert_error_callback(void *arg)
 	bool		isnull[INDEX_MAX_KEYS] = {false};
 	char	   *key = NULL;
 
-	if (error->rows == NULL)
+	if (error->rows == NULL || error->rows[0]->values == NULL)
 		return;
 	if (target->pkey != NULL &&
 		(category == ERRCODE_DATA_EXCEPTION ||
@@ -387,7 +387,7 @@ upsert_row(MergeTarget *target, Relation relation, TupleTableSlot *slot,
 		   CommandId cid, int options, BulkInsertState bistate)
 {
 	UpsertError error;
-	MergeRow	row;
+	MergeRow	row = {0};
 	MergeRow   *rows[1] = {&row};
 	Upsert		upsert = {
 		.target = target,
@@ -405,6 +405,7 @@ upsert_row(MergeTarget *target, Relation relation, TupleTableSlot *slot,
 	MemoryContextReset(target->row_context);
 	oldcontext = MemoryContextSwitchTo(target->row_context);
 	upsert_error_begin(&error, target);
+	error.rows = rows;
 	upsert_read_row(target, slot, &row);
 	upsert_key(&upsert);
 	upsert_fill_slot(&upsert, slot);

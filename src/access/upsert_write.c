@@ -111,6 +111,8 @@ upsert_make_merged(Upsert *upsert)
 		upsert_check_domains(upsert);
 		ExecConstraints(target->result_rel, merged, target->estate);
 	}
+	if (upsert->relation->rd_rel->relispartition)
+		ExecPartitionCheck(target->result_rel, merged, target->estate, true);
 	upsert->written = heap_form_tuple(RelationGetDescr(upsert->relation),
 									  merged->tts_values, merged->tts_isnull);
 	upsert->written->t_tableOid = RelationGetRelid(upsert->relation);

@@ -87,11 +87,22 @@ struct WriteBuffer
 	TupleTableSlot *sort_out;
 };
 
-/* The size in bytes up to which rows are kept in memory. */
-static Size
-write_buffer_bytes(void)
+/*
+ * The buffer's share, in kilobytes, of the memory in which the statement's rows
+ * may wait: each partition has a buffer.
+ */
+static int
+write_buffer_share(const WriteBuffer *buffer)
 {
-	return (Size) write_buffer_size * 1024;
+	return Max(64, write_buffer_size / *buffer->target->nbuffers);
+}
+
+/* Do the rows in memory take more than half of that? */
+static bool
+write_buffer_is_full(const WriteBuffer *buffer)
+{
+	return MemoryContextMemAllocated(buffer->rows_context, false) / 1024 >
+		write_buffer_share(buffer) / 2;
 }
 
 /* A new buffer for a target that is open. */
@@ -113,6 +124,8 @@ write_buffer_create(MergeTarget *target, CommandId cid, int options)
 	buffer->list = MemoryContextAlloc(context, LIST_ROWS * sizeof(MergeRow *));
 	target_key_sort(target);
 
+	(*target->nbuffers)++;
+
 	/* the executor need not even look at the indexes */
 	if (!target->own_result_rel)
 		target->result_rel->ri_NumIndices = 0;
@@ -121,8 +134,9 @@ write_buffer_create(MergeTarget *target, CommandId cid, int options)
 
 /* The operators that sort the rows: by key, sequence if needed, and arrival. */
 static Tuplesortstate *
-write_buffer_begin_sort(MergeTarget *target, TupleDesc tupdesc)
+write_buffer_begin_sort(WriteBuffer *buffer, TupleDesc tupdesc)
 {
+	MergeTarget *target = buffer->target;
 	const MergePlan *plan = target->plan;
 	const SequenceOrder *sequence =
 		plan->memory == MERGE_MEMORY_LOG ? plan->sequence : NULL;
@@ -159,7 +173,8 @@ write_buffer_begin_sort(MergeTarget *target, TupleDesc tupdesc)
 	nulls_first[n] = false;
 
 	return tuplesort_begin_heap(tupdesc, nkeys, attnos, operators, collations,
-								nulls_first, write_buffer_size, NULL, TUPLESORT_NONE);
+								nulls_first, write_buffer_share(buffer), NULL,
+								TUPLESORT_NONE);
 }
 
 /* Begin the sort. */
@@ -174,7 +189,7 @@ write_buffer_use_sort(WriteBuffer *buffer)
 	for (AttrNumber attno = 1; attno <= table->natts; attno++)
 		TupleDescCopyEntry(tupdesc, attno, table, attno);
 	TupleDescInitEntry(tupdesc, table->natts + 1, "arrival", INT8OID, -1, 0);
-	buffer->sort = write_buffer_begin_sort(target, tupdesc);
+	buffer->sort = write_buffer_begin_sort(buffer, tupdesc);
 	buffer->sort_in = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
 	buffer->sort_out = MakeTupleTableSlot(tupdesc, &TTSOpsMinimalTuple);
 	buffer->stage = BUFFER_SORT;
@@ -327,7 +342,7 @@ write_buffer_fold_pays(const WriteBuffer *buffer)
 {
 	if (buffer->nrows == FOLD_TRIAL_ROWS && buffer->nkeys > FOLD_TRIAL_ROWS / 2)
 		return false;
-	return MemoryContextMemAllocated(buffer->rows_context, false) < write_buffer_bytes() / 2;
+	return !write_buffer_is_full(buffer);
 }
 
 /* Put a row into the buffer, which copies it. */
@@ -338,8 +353,7 @@ write_buffer_put(WriteBuffer *buffer, const MergeRow *row)
 	MemoryContext oldcontext;
 
 	if (buffer->stage == BUFFER_LIST &&
-		(buffer->nrows == LIST_ROWS ||
-		 MemoryContextMemAllocated(buffer->rows_context, false) > write_buffer_bytes() / 2))
+		(buffer->nrows == LIST_ROWS || write_buffer_is_full(buffer)))
 		write_buffer_leave_list(buffer);
 
 	switch (buffer->stage)
@@ -385,14 +399,19 @@ write_buffer_add(MergeTarget *target, TupleTableSlot *slot, CommandId cid,
 				 int options)
 {
 	WriteBuffer *buffer = write_buffer_of(target, cid, options);
-	MergeRow	row;
+	UpsertError error;
+	MergeRow	row = {0};
+	MergeRow   *rows[1] = {&row};
 	MemoryContext oldcontext;
 
 	MemoryContextReset(target->row_context);
 	oldcontext = MemoryContextSwitchTo(target->row_context);
+	upsert_error_begin(&error, target);
+	error.rows = rows;
 	upsert_read_row(target, slot, &row);
 	if (!merge_ignores(target->plan, &row))
 		write_buffer_put(buffer, &row);
+	upsert_error_end(&error);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -634,6 +653,7 @@ write_buffer_precedes(const WriteBuffer *buffer, CommandId cid)
 static void
 write_buffer_free(WriteBuffer *buffer)
 {
+	(*buffer->target->nbuffers)--;
 	if (buffer->sort != NULL)
 	{
 		ExecClearTuple(buffer->sort_out);
