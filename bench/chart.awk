@@ -51,9 +51,10 @@ END {
 	print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 820 " height "\" width=\"820\" height=\"" height "\" role=\"img\" aria-labelledby=\"title\" font-family=\"system-ui, sans-serif\" font-size=\"13\">"
 	print "<title id=\"title\">Time of the fastest rival by merge_engine's</title>"
 	print "<style>"
-	print "text { fill: #1f2328 } .quiet { fill: #59636e } .axis { stroke: #8c959f } .bar { fill: #1a7f64 } .slower { fill: #bc4c00 } .target { stroke: #1f2328 }"
-	print "@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .quiet { fill: #9198a1 } .axis { stroke: #6e7681 } .bar { fill: #3fb68b } .slower { fill: #f0883e } .target { stroke: #e6edf3 } }"
+	print "text { fill: #1f2328; stroke: #ffffff; stroke-width: 3px; paint-order: stroke; stroke-linejoin: round } .page { fill: #ffffff } .quiet { fill: #59636e } .axis { stroke: #8c959f } .bar { fill: #1a7f64 } .slower { fill: #bc4c00 } .target { stroke: #1f2328 }"
+	print "@media (prefers-color-scheme: dark) { text { fill: #e6edf3; stroke: #0d1117 } .page { fill: #0d1117 } .quiet { fill: #9198a1 } .axis { stroke: #6e7681 } .bar { fill: #3fb68b } .slower { fill: #f0883e } .target { stroke: #e6edf3 } }"
 	print "</style>"
+	print "<rect class=\"page\" width=\"820\" height=\"" height "\" rx=\"6\"/>"
 	print "<text x=\"10\" y=\"22\" font-size=\"15\" font-weight=\"600\">Time of the fastest rival ÷ merge_engine's</text>"
 	print "<text x=\"10\" y=\"41\" class=\"quiet\">longer is better; left of the line at 1 the rival is faster; short strokes are the targets</text>"
 	for (tick = 0; tick <= max; tick++) {

@@ -1,4 +1,4 @@
--- S11: how S2 grows with the number of stored keys
+-- S11: S2 as the table grows
 -- variant {keys} stored keys: keys = rows
 -- variant {keys} stored keys: keys = rows * 10
 -- variant {keys} stored keys: keys = rows * 100
