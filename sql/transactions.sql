@@ -206,3 +206,12 @@ $$ INSERT INTO t VALUES (10, 1, NULL), (10, NULL, 2), (11, 1, 1) RETURNING * $$;
 SELECT * FROM inserts();
 SELECT * FROM inserts() LIMIT 1;
 SELECT * FROM t WHERE k >= 10 ORDER BY k;
+
+-- long values that this command has written are replaced and removed by it
+CREATE TABLE long_values (k int PRIMARY KEY, kind text, v text)
+USING merge_engine WITH (merge_engine = 'deduplicate', rowkind.field = 'kind');
+ALTER TABLE long_values ALTER v SET STORAGE EXTERNAL;
+INSERT INTO long_values VALUES (1, '+I', 'a'), (1, '+I', 'b'), (2, '+I', repeat('long', 5000)), (2, '+I', 'short'),
+	(3, '+I', 'a'), (3, '+I', 'b'), (4, '+I', repeat('long', 5000)), (4, '-D', NULL) RETURNING k, left(v, 5);
+SELECT * FROM long_values ORDER BY k;
+DROP TABLE long_values;
