@@ -13,7 +13,9 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$ROOT/test/setup" || exit 1
-export PG_CONFIG=${PG_CONFIG:-pg_config}
+# by its path, as the copy of the server has one as well
+PG_CONFIG=$(command -v "${PG_CONFIG:-pg_config}")
+export PG_CONFIG
 unset MAKEFLAGS MAKELEVEL MFLAGS
 unset PGDATABASE PGHOST PGHOSTADDR PGPORT PGUSER PGSERVICE PGOPTIONS PGDATA PGPASSWORD PGTZ
 
