@@ -1,0 +1,99 @@
+-- Views, rules, triggers, event triggers.
+CREATE TABLE t (id int PRIMARY KEY, v text, n int DEFAULT 1);
+CREATE VIEW updatable AS SELECT id, v FROM t WHERE id < 100 WITH CHECK OPTION;
+INSERT INTO updatable VALUES (1, 'a'), (2, 'b') RETURNING *;
+INSERT INTO updatable VALUES (100, 'outside');
+UPDATE updatable SET v = 'A' WHERE id = 1;
+DELETE FROM updatable WHERE id = 2;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM t WHERE n > 0;
+INSERT INTO barrier VALUES (3, 'c', 1);
+SELECT * FROM barrier ORDER BY id;
+CREATE TABLE audit (id serial PRIMARY KEY, what text, k int);
+CREATE RULE also AS ON INSERT TO t DO ALSO INSERT INTO audit (what, k) VALUES ('rule', new.id);
+INSERT INTO t VALUES (10, 'r'), (11, 'r');
+INSERT INTO updatable VALUES (12, DEFAULT), (13, 'x');
+CREATE RULE instead AS ON DELETE TO t DO INSTEAD UPDATE t SET v = 'deleted' WHERE id = old.id;
+DELETE FROM t WHERE id = 10;
+DROP RULE instead ON t;
+CREATE RULE returning_rule AS ON UPDATE TO updatable DO INSTEAD UPDATE t SET v = new.v || '!' WHERE id = old.id RETURNING id, v;
+UPDATE updatable SET v = 'u' WHERE id = 11 RETURNING *;
+SELECT * FROM t ORDER BY id;
+SELECT what, k FROM audit ORDER BY id;
+DROP RULE also ON t;
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE NOTICE '% % %: % -> %', tg_when, tg_level, tg_op,
+		CASE WHEN tg_level = 'ROW' AND tg_op <> 'INSERT' THEN old::text END, CASE WHEN tg_level = 'ROW' AND tg_op <> 'DELETE' THEN new::text END;
+	IF tg_op = 'DELETE' THEN RETURN old; END IF;
+	RETURN new;
+END $$;
+CREATE TRIGGER r1 BEFORE INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER r2 AFTER INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER r3 BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON t FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER r4 AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON t FOR EACH STATEMENT EXECUTE FUNCTION tell();
+INSERT INTO t VALUES (20, 'x'), (21, 'y');
+UPDATE t SET n = 2 WHERE id >= 20;
+DELETE FROM t WHERE id = 21;
+INSERT INTO t VALUES (20, 'z') ON CONFLICT (id) DO UPDATE SET v = excluded.v;
+COPY t (id, v) FROM STDIN;
+22	copied
+23	copied
+\.
+INSERT INTO t VALUES (24, 'fail', 1 / 0);
+DROP TRIGGER r1 ON t;
+DROP TRIGGER r2 ON t;
+CREATE FUNCTION changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	new.v := upper(new.v);
+	IF new.id = 31 THEN RETURN NULL; END IF;
+	RETURN new;
+END $$;
+CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW WHEN (new.id > 25) EXECUTE FUNCTION changed();
+INSERT INTO t VALUES (30, 'lower'), (31, 'skipped'), (32, 'lower') RETURNING *;
+DROP TRIGGER b ON t;
+CREATE FUNCTION totals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE NOTICE 'transition: % rows, ids %', (SELECT count(*) FROM fresh), (SELECT array_agg(id ORDER BY id) FROM fresh);
+	RETURN NULL;
+END $$;
+CREATE TRIGGER tt AFTER INSERT ON t REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION totals();
+INSERT INTO t SELECT i, 'tt' FROM generate_series(40, 44) AS i;
+COPY t (id, v) FROM STDIN;
+45	copied
+46	copied
+\.
+DROP TRIGGER tt ON t;
+CREATE CONSTRAINT TRIGGER ct AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION tell();
+BEGIN;
+INSERT INTO t VALUES (50, 'deferred');
+SELECT 'before commit';
+COMMIT;
+DROP TRIGGER ct ON t;
+CREATE TRIGGER iv INSTEAD OF INSERT ON barrier FOR EACH ROW EXECUTE FUNCTION tell();
+INSERT INTO barrier VALUES (60, 'instead');
+CREATE TRIGGER cols AFTER UPDATE OF v ON t FOR EACH ROW WHEN (old.v IS DISTINCT FROM new.v) EXECUTE FUNCTION tell();
+UPDATE t SET n = 5 WHERE id = 50;
+UPDATE t SET v = 'new' WHERE id = 50;
+ALTER TABLE t DISABLE TRIGGER ALL;
+INSERT INTO t VALUES (70, 'quiet');
+ALTER TABLE t ENABLE TRIGGER ALL;
+TRUNCATE t;
+CREATE FUNCTION ddl_tell() RETURNS event_trigger LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
+		RAISE NOTICE 'event: % % %', r.command_tag, r.object_type, r.object_identity;
+	END LOOP;
+END $$;
+CREATE EVENT TRIGGER feature_ddl ON ddl_command_end WHEN TAG IN ('CREATE INDEX', 'COMMENT') EXECUTE FUNCTION ddl_tell();
+CREATE INDEX t_v ON t (v);
+COMMENT ON TABLE t IS 'told';
+DROP EVENT TRIGGER feature_ddl;
+CREATE MATERIALIZED VIEW mat AS SELECT id, v FROM t;
+CREATE UNIQUE INDEX ON mat (id);
+INSERT INTO t VALUES (1, 'm'), (2, 'n');
+REFRESH MATERIALIZED VIEW mat;
+INSERT INTO t VALUES (3, 'o');
+REFRESH MATERIALIZED VIEW CONCURRENTLY mat;
+SELECT * FROM mat ORDER BY 1;

@@ -1,0 +1,50 @@
+-- Queries: joins, parallel plans, windows, locks, and writes from them.
+CREATE TABLE a (id int PRIMARY KEY, v int);
+CREATE TABLE b (id int PRIMARY KEY, a_id int REFERENCES a, w text);
+INSERT INTO a SELECT i, i % 10 FROM generate_series(1, 3000) AS i;
+INSERT INTO b SELECT i, 1 + i % 3000, 'w' || i FROM generate_series(1, 6000) AS i;
+ANALYZE a, b;
+SELECT count(*), sum(v) FROM a JOIN b ON a.id = a_id;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET min_parallel_index_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS off) SELECT count(*) FROM b;
+SELECT count(*), sum(length(w)) FROM b;
+SELECT v, count(*) FROM a JOIN b ON a.id = a_id GROUP BY v ORDER BY v;
+CREATE INDEX par ON b (w, a_id);
+CREATE TABLE c AS SELECT a.v, count(*) AS n FROM a JOIN b ON a.id = a_id GROUP BY 1;
+ALTER TABLE c ADD PRIMARY KEY (v);
+INSERT INTO c SELECT v + 100, count(*) FROM a JOIN b ON a.id = a_id GROUP BY 1;
+SELECT * FROM c ORDER BY v;
+CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM b WHERE id > 10;
+TABLE m;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT count(*) FROM a JOIN b USING (id) WHERE a.v = 3;
+SET enable_seqscan = off;
+SELECT max(id) FROM b WHERE a_id = 17;
+EXPLAIN (COSTS off) SELECT max(id) FROM a;
+RESET ALL;
+SELECT id, sum(v) OVER (ORDER BY id ROWS 2 PRECEDING) FROM a WHERE id < 6 ORDER BY id;
+WITH RECURSIVE r AS (SELECT id FROM a WHERE id = 1 UNION ALL SELECT a.id FROM a JOIN r ON a.id = r.id + 1 WHERE a.id < 5) SELECT count(*) FROM r;
+SELECT * FROM a LEFT JOIN LATERAL (SELECT w FROM b WHERE a_id = a.id ORDER BY id LIMIT 1) AS l ON true WHERE a.id < 4 ORDER BY 1;
+INSERT INTO a SELECT id + 10000, v FROM a WHERE v = 3;
+WITH s AS (SELECT id FROM a WHERE id > 10000 ORDER BY id LIMIT 10 FOR UPDATE SKIP LOCKED)
+	UPDATE a SET v = -1 FROM s WHERE a.id = s.id;
+SELECT count(*) FROM a WHERE v = -1;
+SELECT v, count(*) FROM a GROUP BY GROUPING SETS ((v), ()) ORDER BY v;
+SELECT (SELECT array_agg(id ORDER BY id) FROM a WHERE v = 9 AND id < 50) || 1;
+SELECT a FROM a WHERE a = ROW(5, 5)::a;
+CREATE FUNCTION f() RETURNS SETOF a LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY INSERT INTO a VALUES (20000, 1), (20001, 2) RETURNING *;
+	RETURN QUERY UPDATE a SET v = 5 WHERE id = 20000 RETURNING *;
+	RETURN QUERY EXECUTE 'DELETE FROM a WHERE id >= $1 RETURNING *' USING 20001;
+END $$;
+SELECT * FROM f();
+CREATE TABLE src (LIKE a);
+INSERT INTO src VALUES (1, 1);
+INSERT INTO a SELECT s.id + 30000, count(*) OVER () FROM src AS s, generate_series(1, 3) AS g WHERE g = 1;
+SELECT * FROM a WHERE id > 30000;
