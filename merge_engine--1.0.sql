@@ -166,3 +166,136 @@ CREATE AGGREGATE @extschema@.rbm64_agg(bigint) (
 	DESERIALFUNC = @extschema@.rbm64_agg_deserialize,
 	PARALLEL = SAFE
 );
+
+-- aggregates and trigger: the same rules for what is no merge table ------------
+
+CREATE FUNCTION @extschema@.field_aggregate_final(internal, anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_final(internal, anyelement, text[])
+RETURNS anyelement
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_final(internal, anyarray)
+RETURNS anyarray
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_final(internal, anyarray, text[])
+RETURNS anyarray
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+-- a count, whatever it counts
+CREATE FUNCTION @extschema@.count_final(internal, "any")
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'field_aggregate_final'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_combine(internal, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_serialize(internal)
+RETURNS bytea
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.field_aggregate_deserialize(bytea, internal)
+RETURNS internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- One aggregate for each field aggregator, and one more where it has options.
+-- any_order: parallel workers may fold parts.  inverts: inputs can be taken out.
+DO $do$
+DECLARE
+	f record;
+	arguments text;
+	signature text;
+	final text;
+	definition text;
+BEGIN
+	FOR f IN
+		SELECT * FROM (VALUES
+			('sum', 'anyelement', true, true, false),
+			('product', 'anyelement', true, true, false),
+			('count', '"any"', true, true, false),
+			('max', 'anyelement', true, false, false),
+			('min', 'anyelement', true, false, false),
+			('last_value', 'anyelement', false, true, false),
+			('last_non_null_value', 'anyelement', false, true, false),
+			('first_value', 'anyelement', false, false, false),
+			('first_non_null_value', 'anyelement', false, false, false),
+			('listagg', 'text', false, false, true),
+			('bool_and', 'boolean', true, false, false),
+			('bool_or', 'boolean', true, false, false),
+			('collect', 'anyarray', false, true, true),
+			('merge_map', 'anyelement', false, false, false),
+			('merge_map_with_keytime', 'jsonb', false, false, true),
+			('nested_update', 'anyarray', false, false, true),
+			('nested_partial_update', 'anyarray', false, false, true),
+			('rbm32', 'bytea', true, false, false),
+			('rbm64', 'bytea', true, false, false),
+			('hll_sketch', 'anyelement', true, false, false)
+		) AS v(name, input, any_order, inverts, has_options)
+	LOOP
+		FOR arguments, signature IN
+			SELECT f.input, f.input
+			UNION ALL
+			SELECT f.input || ', text[]', f.input || ', VARIADIC options text[]' WHERE f.has_options
+		LOOP
+			final := CASE f.name WHEN 'count' THEN '@extschema@.count_final'
+				ELSE '@extschema@.field_aggregate_final' END;
+			EXECUTE pg_catalog.format($$
+				CREATE FUNCTION @extschema@.%I(internal, %s) RETURNS internal
+				AS 'MODULE_PATHNAME', 'field_aggregate_transition'
+				LANGUAGE C IMMUTABLE PARALLEL SAFE$$, f.name || '_transition', arguments);
+			definition := pg_catalog.format(
+				'SFUNC = @extschema@.%I, STYPE = internal, FINALFUNC = %s, FINALFUNC_EXTRA, PARALLEL = SAFE',
+				f.name || '_transition', final);
+			IF f.any_order THEN
+				definition := definition || ', COMBINEFUNC = @extschema@.field_aggregate_combine,
+					SERIALFUNC = @extschema@.field_aggregate_serialize,
+					DESERIALFUNC = @extschema@.field_aggregate_deserialize';
+			END IF;
+			IF f.inverts THEN
+				EXECUTE pg_catalog.format($$
+					CREATE FUNCTION @extschema@.%I(internal, %s) RETURNS internal
+					AS 'MODULE_PATHNAME', 'field_aggregate_inverse'
+					LANGUAGE C IMMUTABLE PARALLEL SAFE$$, f.name || '_inverse', arguments);
+				definition := definition || pg_catalog.format(
+					', MSFUNC = @extschema@.%I, MINVFUNC = @extschema@.%I, MSTYPE = internal,
+					MFINALFUNC = %s, MFINALFUNC_EXTRA',
+					f.name || '_transition', f.name || '_inverse', final);
+			END IF;
+			EXECUTE pg_catalog.format('CREATE AGGREGATE @extschema@.%I(%s) (%s)',
+				f.name, signature, definition);
+		END LOOP;
+	END LOOP;
+END $do$;
+
+-- whole rows, by the rules of a table
+
+CREATE FUNCTION @extschema@.merge_transition(internal, regclass, anyelement)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'merge_aggregate_transition'
+LANGUAGE C STABLE PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.merge_final(internal, regclass, anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'merge_aggregate_final'
+LANGUAGE C STABLE PARALLEL SAFE;
+
+CREATE AGGREGATE @extschema@.merge(table_name regclass, r anyelement) (
+	SFUNC = @extschema@.merge_transition,
+	STYPE = internal,
+	FINALFUNC = @extschema@.merge_final,
+	FINALFUNC_EXTRA,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.merge(regclass, anyelement) IS 'the row that the table would hold';

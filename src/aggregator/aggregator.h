@@ -74,6 +74,11 @@ typedef struct AggregatorColumn
  *				combine with accumulator and input exchanged.
  * retract		takes an input out of the accumulator; NULL where the function
  *				cannot retract (the caller raises the error).
+ * inverts		tells whether retract leaves exactly, image included, what the
+ *				other inputs would have given, when the oldest input is
+ *				retracted; NULL stands for never.  Only windows ask.
+ * unite		folds two accumulators, where accumulators are counts and not
+ *				values; NULL stands for combine.
  *
  * The functions return either argument or a new value in
  * CurrentMemoryContext; they never scribble on an argument, and detoast what
@@ -95,6 +100,10 @@ typedef struct FieldAggregator
 								   NullableDatum accumulator, NullableDatum input);
 	NullableDatum (*retract) (AggregatorColumn *column,
 							  NullableDatum accumulator, NullableDatum input);
+	bool		(*inverts) (AggregatorColumn *column,
+							NullableDatum accumulator, NullableDatum input);
+	NullableDatum (*unite) (AggregatorColumn *column,
+							NullableDatum left, NullableDatum right);
 } FieldAggregator;
 
 /* registry.c */

@@ -363,6 +363,39 @@ sum_retract(AggregatorColumn *column, NullableDatum accumulator, NullableDatum i
 											   input.value));
 }
 
+/* Has a numeric value a scale, and which? */
+static bool
+decimal_scale(Datum value, int *scale)
+{
+	if (numeric_is_nan(DatumGetNumeric(value)) || numeric_is_inf(DatumGetNumeric(value)))
+		return false;
+	*scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, value));
+	return true;
+}
+
+/*
+ * Subtraction undoes addition, but not the rounding of floats; nor is it
+ * known whether another numeric has the scale of the widest.
+ */
+static bool
+sum_inverts(AggregatorColumn *column, NullableDatum accumulator, NullableDatum input)
+{
+	int			sum_scale;
+	int			input_scale;
+
+	switch (column->type)
+	{
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return false;
+		case NUMERICOID:
+			return decimal_scale(accumulator.value, &sum_scale) &&
+				decimal_scale(input.value, &input_scale) && input_scale < sum_scale;
+		default:
+			return true;
+	}
+}
+
 /* product takes every type that multiplies */
 static void
 product_prepare(AggregatorColumn *column)
@@ -401,6 +434,21 @@ product_retract(AggregatorColumn *column, NullableDatum accumulator, NullableDat
 	if (accumulator.isnull || input.isnull)
 		return accumulator;
 	return not_null(state->operators->divide(column, accumulator.value, input.value));
+}
+
+/* Division undoes the multiplication of integers, except by zero */
+static bool
+product_inverts(AggregatorColumn *column, NullableDatum accumulator, NullableDatum input)
+{
+	switch (column->type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return integer_get(column, input.value) != 0;
+		default:
+			return false;
+	}
 }
 
 /*
@@ -448,6 +496,24 @@ count_retract(AggregatorColumn *column, NullableDatum accumulator, NullableDatum
 	return not_null(integer_put(column, overflow, result));
 }
 
+/* A count is a count, whichever inputs it counts */
+static bool
+count_inverts(AggregatorColumn *column, NullableDatum accumulator, NullableDatum input)
+{
+	return true;
+}
+
+/* Add two counts */
+static NullableDatum
+count_unite(AggregatorColumn *column, NullableDatum left, NullableDatum right)
+{
+	if (left.isnull)
+		return right;
+	if (right.isnull)
+		return left;
+	return not_null(integer_add(column, left.value, right.value));
+}
+
 /*
  * Associative: inputs already have the column's scale, and adding keeps it;
  * what grouping may change, an intermediate overflow and the last bits of
@@ -459,7 +525,8 @@ const FieldAggregator sum_aggregator = {
 	.associative = true,
 	.prepare = sum_prepare,
 	.combine = sum_combine,
-	.retract = sum_retract
+	.retract = sum_retract,
+	.inverts = sum_inverts
 };
 
 /*
@@ -472,7 +539,8 @@ const FieldAggregator product_aggregator = {
 	.associative = false,
 	.prepare = product_prepare,
 	.combine = product_combine,
-	.retract = product_retract
+	.retract = product_retract,
+	.inverts = product_inverts
 };
 
 /* Not associative: a count of counts would count one for each */
@@ -483,5 +551,7 @@ const FieldAggregator count_aggregator = {
 	.prepare = count_prepare,
 	.combine = count_combine,
 	.combine_late = count_combine,
-	.retract = count_retract
+	.retract = count_retract,
+	.inverts = count_inverts,
+	.unite = count_unite
 };

@@ -169,6 +169,13 @@ collect_retract(AggregatorColumn *column, NullableDatum accumulator, NullableDat
 	return result;
 }
 
+/* The oldest input's elements come first: retract finds exactly these */
+static bool
+collect_inverts(AggregatorColumn *column, NullableDatum accumulator, NullableDatum input)
+{
+	return !((CollectState *) column->state)->distinct;
+}
+
 static const char *const collect_options[] = {"distinct", NULL};
 
 /*
@@ -183,5 +190,6 @@ const FieldAggregator collect_aggregator = {
 	.prepare = collect_prepare,
 	.combine = collect_combine,
 	.combine_late = collect_combine,
-	.retract = collect_retract
+	.retract = collect_retract,
+	.inverts = collect_inverts
 };

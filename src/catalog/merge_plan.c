@@ -13,6 +13,7 @@
 
 #include "access/xact.h"
 #include "catalog/merge_plan.h"
+#include "catalog/merge_trigger.h"
 #include "lib/ilist.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -167,11 +168,28 @@ stored_options_error(void *arg)
 		default:
 			break;
 	}
-	errcontext("stored options of merge table \"%s\"; ALTER TABLE ... RESET or SET repairs them",
-			   RelationGetRelationName((Relation) arg));
+	if (merge_trigger_find((Relation) arg) != NULL)
+		errcontext("options of the merge trigger of table \"%s\"; CREATE OR REPLACE TRIGGER repairs them",
+				   RelationGetRelationName((Relation) arg));
+	else
+		errcontext("stored options of merge table \"%s\"; ALTER TABLE ... RESET or SET repairs them",
+				   RelationGetRelationName((Relation) arg));
 }
 
-/* Compile the stored options of a table; NULL when it does not merge. */
+/* The parsed options of a table; NULL where they name no engine. */
+MergeOptions *
+merge_plan_options(Relation relation)
+{
+	MergeOptions *options;
+	const Trigger *trigger = merge_trigger_find(relation);
+
+	options = options_parse(trigger != NULL ?
+							merge_trigger_options(trigger) :
+							options_stored(RelationGetRelid(relation), NULL));
+	return options->has_engine ? options : NULL;
+}
+
+/* Compile the options of a table; NULL when it does not merge. */
 static CachedPlan *
 cached_plan_compile(Relation relation)
 {
@@ -194,8 +212,8 @@ cached_plan_compile(Relation relation)
 	context = AllocSetContextCreate(CurrentMemoryContext, "merge plan",
 									ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(context);
-	options = options_parse(options_stored(RelationGetRelid(relation), NULL));
-	if (options->has_engine)
+	options = merge_plan_options(relation);
+	if (options != NULL)
 	{
 		result = palloc0(sizeof(CachedPlan));
 		result->plan = *merge_plan_compile(relation, options);

@@ -25,6 +25,14 @@ extern MergePlan *merge_plan_get(Relation relation);
 extern void merge_plan_release(MergePlan *plan);
 
 /*
+ * merge_plan_options
+ *		The parsed options of an open table, stored or given to its merge
+ *		trigger; NULL where they name no engine.  In CurrentMemoryContext.
+ *		Raises what options_parse raises.
+ */
+extern MergeOptions *merge_plan_options(Relation relation);
+
+/*
  * merge_plan_compile
  *		Checks the options against the table's columns and compiles them.  The
  *		result is allocated in CurrentMemoryContext.  With no primary key yet,
