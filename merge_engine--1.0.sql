@@ -25,7 +25,7 @@ COMMENT ON FUNCTION @extschema@.ddl_end() IS 'validates and stores the merge opt
 
 -- DROP EXTENSION is left out on purpose: it must work without the library.
 CREATE EVENT TRIGGER merge_engine_ddl_start ON ddl_command_start
-WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO',
+WHEN TAG IN ('CREATE TABLE', 'CREATE TRIGGER', 'CREATE TABLE AS', 'SELECT INTO',
 	'CREATE MATERIALIZED VIEW', 'CREATE SCHEMA', 'ALTER TABLE',
 	'ALTER FOREIGN TABLE', 'ALTER TYPE', 'DROP TYPE', 'DROP DOMAIN',
 	'DROP COLLATION', 'DROP SCHEMA', 'DROP OWNED', 'DROP FUNCTION',
@@ -34,7 +34,7 @@ EXECUTE FUNCTION @extschema@.ddl_start();
 ALTER EVENT TRIGGER merge_engine_ddl_start ENABLE ALWAYS;
 
 CREATE EVENT TRIGGER merge_engine_ddl_end ON ddl_command_end
-WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO',
+WHEN TAG IN ('CREATE TABLE', 'CREATE TRIGGER', 'CREATE TABLE AS', 'SELECT INTO',
 	'CREATE MATERIALIZED VIEW', 'CREATE SCHEMA', 'ALTER TABLE',
 	'ALTER FOREIGN TABLE', 'ALTER TYPE', 'DROP TYPE', 'DROP DOMAIN',
 	'DROP COLLATION', 'DROP SCHEMA', 'DROP OWNED', 'DROP FUNCTION',
@@ -299,3 +299,11 @@ CREATE AGGREGATE @extschema@.merge(table_name regclass, r anyelement) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE @extschema@.merge(regclass, anyelement) IS 'the row that the table would hold';
+
+-- rows before they are inserted into a table that stays on heap
+
+CREATE FUNCTION @extschema@.merge_trigger()
+RETURNS trigger
+AS 'MODULE_PATHNAME', 'merge_engine_trigger'
+LANGUAGE C;
+COMMENT ON FUNCTION @extschema@.merge_trigger() IS 'merges rows before they are inserted; its arguments are the options of a merge table';

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "access/index_shim.h"
 #include "access/key_memory.h"
 #include "lib/rbtree.h"
 #include "utils/datum.h"
@@ -163,6 +164,17 @@ key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored)
 	return stored == NULL ||
 		ItemPointerEquals(unconstify(ItemPointerData *, &entry->tid),
 						  unconstify(ItemPointerData *, stored));
+}
+
+/*
+ * key_memory_locate
+ *		If the entry is about a row that had no place yet, it is stored here.
+ */
+void
+key_memory_locate(KeyEntry *entry, const ItemPointerData *stored)
+{
+	if (entry->known && entry->stored && ItemPointerIsUnstored(&entry->tid))
+		entry->tid = *stored;
 }
 
 /* Give the state the versions that the entry remembers. */

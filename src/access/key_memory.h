@@ -17,6 +17,7 @@ extern KeyMemory *key_memory_create(const MergePlan *plan, SortSupport sort,
 									int nkeys, const AttrNumber *columns);
 extern KeyEntry *key_memory_find(KeyMemory *memory, const Datum *values);
 extern bool key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored);
+extern void key_memory_locate(KeyEntry *entry, const ItemPointerData *stored);
 extern void key_memory_merge(KeyMemory *memory, KeyEntry *entry,
 							 MergeState *state, MergeRow **rows, int nrows);
 extern void key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,

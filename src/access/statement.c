@@ -26,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include "access/before_insert.h"
 #include "access/row_security.h"
 #include "access/statement.h"
 #include "access/write_buffer.h"
@@ -375,6 +376,7 @@ statement_end(void *arg)
 	}
 	for (MergeTarget *target = statement->targets; target != NULL; target = target->next)
 	{
+		before_insert_end(target);
 		if (target->plan != NULL)
 			merge_plan_release(target->plan);
 		waiting |= target->buffer != NULL;
@@ -391,12 +393,16 @@ statement_end(void *arg)
 void
 statement_forget_plans(void)
 {
+	before_insert_forget();
 	for (MergeStatement *statement = statements; statement != NULL;
 		 statement = statement->next)
 	{
 		for (MergeTarget *target = statement->targets; target != NULL;
 			 target = target->next)
+		{
 			target->plan = NULL;
+			target->has_key_lock = false;
+		}
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "access/genam.h"
 #include "access/index_shim.h"
+#include "access/merge_tableam.h"
 #include "access/nbtree.h"
 #include "access/target.h"
 #include "catalog/pg_trigger.h"
@@ -20,14 +21,20 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* The triggers of foreign keys that reference the table, as a TriggerDesc. */
+/*
+ * The triggers to fire when a stored row is changed or removed, as a
+ * TriggerDesc: those of foreign keys that reference the table.  Where rows come
+ * through a merge trigger, the INSERT ends there, and it is all of them.
+ */
 static TriggerDesc *
-target_referencing_triggers(TriggerDesc *all)
+target_change_triggers(const MergeTarget *target, TriggerDesc *all)
 {
 	TriggerDesc *some;
 
 	if (all == NULL || !(all->trig_update_after_row || all->trig_delete_after_row))
 		return NULL;
+	if (target->by_trigger)
+		return all;
 	some = palloc0(sizeof(TriggerDesc));
 	some->triggers = palloc(all->numtriggers * sizeof(Trigger));
 	for (int i = 0; i < all->numtriggers; i++)
@@ -68,7 +75,7 @@ target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
 {
 	Relation	relation = result_rel->ri_RelationDesc;
 	Oid			pkey = merge_plan_primary_key(relation);
-	TriggerDesc *referencing;
+	TriggerDesc *changes;
 
 	target->result_rel = result_rel;
 	if (result_rel->ri_IndexRelationDescs == NULL)
@@ -82,7 +89,8 @@ target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
 	{
 		Relation	index = result_rel->ri_IndexRelationDescs[i];
 
-		index_shim_install(index);
+		if (!target->by_trigger)
+			index_shim_install(index);
 		if (RelationGetRelid(index) == pkey)
 		{
 			target->pkey = index;
@@ -95,12 +103,12 @@ target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
 		elog(ERROR, "primary key index of table \"%s\" is not open",
 			 RelationGetRelationName(relation));
 
-	referencing = target_referencing_triggers(result_rel->ri_TrigDesc);
+	changes = target_change_triggers(target, result_rel->ri_TrigDesc);
 	target->referenced = NULL;
-	if (referencing != NULL)
+	if (changes != NULL)
 	{
 		target->referenced = target_copy_result_rel(result_rel);
-		target->referenced->ri_TrigDesc = referencing;
+		target->referenced->ri_TrigDesc = changes;
 		target->referenced->ri_TrigNewSlot = NULL;
 		target->referenced->ri_TrigOldSlot = NULL;
 	}
@@ -275,6 +283,7 @@ target_create(Relation relation, MergePlan *plan, MemoryContext context)
 	TupleDesc	tupdesc;
 
 	target->relid = RelationGetRelid(relation);
+	target->by_trigger = relation->rd_tableam != merge_tableam_routine();
 	target->context = context;
 	target->plan = plan;
 	target->row_context = AllocSetContextCreate(context, "merge row",

@@ -12,6 +12,7 @@
 #include "catalog/merge_plan.h"
 #include "merge/merge.h"
 #include "nodes/execnodes.h"
+#include "storage/lock.h"
 
 struct WriteBuffer;
 
@@ -47,8 +48,8 @@ typedef struct MergeTarget
 	bool		own_result_rel; /* ours to close after each call */
 	ResultRelInfo *indexes;		/* the same, with all indexes */
 	ResultRelInfo *secondary;	/* the same, without the primary key's; or NULL */
-	ResultRelInfo *referenced;	/* the same, with only the triggers of foreign
-								 * keys that reference the table; or NULL */
+	ResultRelInfo *referenced;	/* the same, with the triggers to fire for a
+								 * stored row that changes; or NULL */
 	Relation	pkey;
 	IndexInfo  *pkey_info;
 
@@ -65,6 +66,11 @@ typedef struct MergeTarget
 	TupleTableSlot *merged;		/* the row to be written */
 	struct RowSecurity *row_security;	/* or NULL */
 	bool		may_update;		/* replica identity has been checked */
+
+	/* a heap table with a merge trigger; see before_insert.c */
+	bool		by_trigger;
+	bool		has_key_lock;
+	LOCKTAG		key_lock;
 } MergeTarget;
 
 extern MergeTarget *target_create(Relation relation, MergePlan *plan,

@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/before_insert.h"
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/index_shim.h"
@@ -223,6 +224,8 @@ upsert_merge(Upsert *upsert, bool *fresh)
 	if (target->memory != NULL && upsert->remember)
 	{
 		entry = key_memory_find(target->memory, upsert->rows[0]->values);
+		if (target->by_trigger && upsert->found && before_insert_is_left(upsert))
+			key_memory_locate(entry, &target->stored->tts_tid);
 		*fresh = !key_memory_is_current(entry, upsert->found ?
 										&target->stored->tts_tid : NULL);
 	}
@@ -259,7 +262,7 @@ upsert_try(Upsert *upsert)
 			return true;
 		if (insert_batch_flush(upsert))
 			return false;
-		if (!upsert_insert(upsert))
+		if (!(target->by_trigger ? before_insert_leave(upsert) : upsert_insert(upsert)))
 			return false;
 		stored_tid = &upsert->written->t_self;
 	}

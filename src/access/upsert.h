@@ -77,6 +77,7 @@ extern void upsert_row(MergeTarget *target, Relation relation,
 					   BulkInsertState bistate);
 
 /* upsert_write.c */
+extern void upsert_form(Upsert *upsert);
 extern bool upsert_insert(Upsert *upsert);
 extern bool upsert_update(Upsert *upsert);
 extern bool upsert_remove(Upsert *upsert);

@@ -80,6 +80,36 @@ upsert_check_domains(const Upsert *upsert)
 	}
 }
 
+/* Put the merged row into target->merged. */
+static void
+upsert_fill_merged(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	TupleTableSlot *merged = target->merged;
+	Size		natts = target->plan->natts;
+
+	ExecClearTuple(merged);
+	memcpy(merged->tts_values, target->state->values, natts * sizeof(Datum));
+	memcpy(merged->tts_isnull, target->state->isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(merged);
+	merged->tts_tableOid = RelationGetRelid(upsert->relation);
+}
+
+/*
+ * upsert_form
+ *		Makes upsert->written the merged row, for somebody to insert who
+ *		computes its generated columns and checks its constraints, too.
+ */
+void
+upsert_form(Upsert *upsert)
+{
+	upsert_fill_merged(upsert);
+	upsert_check_domains(upsert);
+	upsert->written = heap_form_tuple(RelationGetDescr(upsert->relation),
+									  upsert->target->merged->tts_values,
+									  upsert->target->merged->tts_isnull);
+}
+
 /*
  * Put the merged row into target->merged: compute its generated columns and
  * check its constraints.
@@ -90,14 +120,8 @@ upsert_make_merged(Upsert *upsert)
 	MergeTarget *target = upsert->target;
 	TupleTableSlot *merged = target->merged;
 	TupleConstr *constr = RelationGetDescr(upsert->relation)->constr;
-	Size		natts = target->plan->natts;
 
-	ExecClearTuple(merged);
-	memcpy(merged->tts_values, target->state->values, natts * sizeof(Datum));
-	memcpy(merged->tts_isnull, target->state->isnull, natts * sizeof(bool));
-	ExecStoreVirtualTuple(merged);
-	merged->tts_tableOid = RelationGetRelid(upsert->relation);
-
+	upsert_fill_merged(upsert);
 	if (constr != NULL)
 	{
 		if (constr->has_generated_stored)

@@ -144,6 +144,7 @@ statement_concerns_us(Node *statement)
 	switch (nodeTag(statement))
 	{
 		case T_CreateStmt:
+		case T_CreateTrigStmt:
 		case T_CreateTableAsStmt:
 		case T_CreateSchemaStmt:
 		case T_AlterTableStmt:

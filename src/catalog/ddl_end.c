@@ -18,10 +18,12 @@
 #include "catalog/index.h"
 #include "catalog/indexing.h"
 #include "catalog/merge_plan.h"
+#include "catalog/merge_trigger.h"
 #include "catalog/namespace.h"
 #include "catalog/options.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
 #include "compat.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
@@ -530,10 +532,10 @@ revalidate_table(DdlCommand *command, Oid relid, bool compile)
 	List	   *options;
 	List	   *renamed;
 
+	relation = relation_open(relid, AccessShareLock);
+	if (compile)
+		merge_trigger_validate(relation, false);
 	options = options_stored(relid, &others);
-	if (options == NIL)
-		return;
-	relation = table_open(relid, AccessShareLock);
 	if (relation->rd_rel->relkind == RELKIND_RELATION &&
 		relation->rd_rel->relam == ddl_access_method() &&
 		option_find(options, "merge-engine"))
@@ -546,7 +548,25 @@ revalidate_table(DdlCommand *command, Oid relid, bool compile)
 			functions_record_dependencies(relid,
 										  merge_plan_compile(relation, options_parse(renamed)));
 	}
-	table_close(relation, NoLock);
+	relation_close(relation, NoLock);
+}
+
+/* Check the merge triggers of a table and of its partitions. */
+static void
+end_create_trigger(const CreateTrigStmt *statement)
+{
+	Oid			relid = RangeVarGetRelid(statement->relation, AccessShareLock, true);
+	ListCell   *cell;
+
+	if (!OidIsValid(relid))
+		return;
+	foreach(cell, find_all_inheritors(relid, AccessShareLock, NULL))
+	{
+		Relation	relation = relation_open(lfirst_oid(cell), NoLock);
+
+		merge_trigger_validate(relation, lfirst_oid(cell) == relid);
+		relation_close(relation, NoLock);
+	}
 }
 
 /* A command ends. */
@@ -558,6 +578,8 @@ ddl_end_command(DdlCommand *command)
 	List	   *tables;
 	ListCell   *cell;
 
+	if (IsA(command->parsetree, CreateTrigStmt))
+		end_create_trigger((CreateTrigStmt *) command->parsetree);
 	foreach(cell, command->tables)
 	{
 		DdlTable   *table = (DdlTable *) lfirst(cell);

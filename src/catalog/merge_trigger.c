@@ -61,11 +61,17 @@ merge_trigger_next(Relation relation, int *i)
 const Trigger *
 merge_trigger_find(Relation relation)
 {
+	const Trigger *trigger;
 	int			i = 0;
 
 	if (relation->trigdesc == NULL || !relation->trigdesc->trig_insert_before_row)
 		return NULL;
-	return merge_trigger_next(relation, &i);
+	trigger = merge_trigger_next(relation, &i);
+	/* a table with our access method has its own options */
+	if (trigger != NULL && relation->rd_rel->relkind == RELKIND_RELATION &&
+		relation->rd_rel->relam == ddl_access_method())
+		return NULL;
+	return trigger;
 }
 
 /* Read one argument; NULL if it is an option without effect. */
