@@ -9,10 +9,11 @@
 #
 # The database must have, or be able to CREATE, the extension merge_engine.
 # KEEP_SCHEMAS leaves the schemas where they are, to be looked at afterwards.
+# DOOR=trigger runs the cases on heap tables with a merge trigger (as_trigger).
 # PSQL names another psql; CASE_TIMEOUT is the limit of one case in seconds (60).
 set -u
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-    sed -n '2,14p' "$0" | sed 's/^# \{0,1\}//' >&2
+    sed -n '2,15p' "$0" | sed 's/^# \{0,1\}//' >&2
     exit 2
 fi
 conn=$1
@@ -41,6 +42,10 @@ for sql in "$dir"/[0-9][0-9][0-9]_*.sql; do
     schema=s${name:0:3}
     want=$dir/$name.expected
     quiet "DROP SCHEMA IF EXISTS $schema CASCADE" >/dev/null 2>&1
+    if [ "${DOOR:-table}" = trigger ]; then
+        "$(dirname "$0")/as_trigger" <"$sql" >"$tmp/case.sql" || exit 2
+        sql=$tmp/case.sql
+    fi
     timeout "$limit" "$psql" -XAtq -v ON_ERROR_STOP=0 -d "$conn" -f "$sql" >"$tmp/out" 2>"$tmp/err"
     rc=$?
     if [ -f "$want" ] && diff "$want" "$tmp/out" >"$tmp/diff"; then
