@@ -50,6 +50,32 @@ SELECT merge_engine.listagg(t, 'ts-field=x') FROM log;
 SELECT merge_engine.listagg(t, 'distinct=true', 'distinct=false') FROM log;
 SELECT merge_engine.listagg(t, 'list-agg-delimiter=' || t) FROM log WHERE t IS NOT NULL;
 
+-- arrays, maps, rows and bitmaps
+CREATE TYPE item AS (id int, qty int, note text);
+CREATE TABLE parts (n int, a int[], m jsonb, kt jsonb, i item[], b int[]);
+INSERT INTO parts VALUES
+	(1, '{1,2}', '{"a": 1, "b": 1}', '{"a": {"t": 2, "v": 1}}', '{"(1,1,x)"}', '{1,2}'),
+	(2, NULL, NULL, NULL, NULL, NULL),
+	(3, '{2,3}', '{"b": 2}', '{"a": {"t": 1, "v": 2}, "b": {"t": 1, "v": 3}}', '{"(1,,y)","(2,1,)"}', '{2,9}');
+SELECT merge_engine.collect(a ORDER BY n), merge_engine.collect(a, 'distinct=true' ORDER BY n),
+	merge_engine.merge_map(m ORDER BY n), merge_engine.merge_map_with_keytime(kt, 'ts-field=t' ORDER BY n)
+FROM parts;
+SELECT merge_engine.nested_update(i ORDER BY n), merge_engine.nested_update(i, 'nested-key=id' ORDER BY n),
+	merge_engine.nested_partial_update(i, 'nested-key=id' ORDER BY n)
+FROM parts;
+SELECT merge_engine.rbm32_to_array(merge_engine.rbm32(merge_engine.rbm32_build(b))),
+	merge_engine.rbm64_to_array(merge_engine.rbm64(merge_engine.rbm64_build(b::bigint[])))
+FROM parts;
+SELECT n, merge_engine.collect(a) OVER s, merge_engine.collect(a, 'distinct=true') OVER s
+FROM parts WINDOW s AS (ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY n;
+SELECT merge_engine.merge_map_with_keytime(kt) FROM parts;
+SELECT merge_engine.hll_sketch(a) FROM parts;
+-- an aggregate for each function that a table can have, but the one that needs a function of the user's
+SELECT name FROM (VALUES ('sum'), ('product'), ('count'), ('max'), ('min'), ('last_value'), ('last_non_null_value'),
+	('first_value'), ('first_non_null_value'), ('listagg'), ('bool_and'), ('bool_or'), ('collect'), ('merge_map'),
+	('merge_map_with_keytime'), ('nested_update'), ('nested_partial_update'), ('rbm32'), ('rbm64'), ('hll_sketch')) f(name)
+WHERE NOT EXISTS (SELECT FROM pg_proc WHERE proname = name AND prokind = 'a' AND pronamespace = 'merge_engine'::regnamespace);
+
 -- windows: the same as folding each frame
 CREATE TABLE frames AS
 SELECT g AS n, nullif((g * 7919) % 23 - 11, 5) AS i, nullif((g * 7919) % 23 - 11, 4) / 4.0 AS m, ((g * 7919) % 7)::float8 / 3 AS f,
@@ -94,6 +120,12 @@ SELECT count(*) FROM (
 		merge_engine.min(m), merge_engine.bool_and(b), merge_engine.bool_or(b), merge_engine.product(CASE WHEN i < 20 THEN i END)
 	FROM big GROUP BY k
 	INTERSECT SELECT * FROM parallel_result) q;
+-- partial states of every kind
+CREATE TABLE bits AS SELECT g % 3 AS k, merge_engine.rbm32_build(ARRAY[g, g % 100]) AS b FROM generate_series(1, 3000) g;
+ANALYZE bits;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS off) SELECT merge_engine.rbm32(b) FROM bits;
+SELECT merge_engine.rbm32_cardinality(merge_engine.rbm32(b)) FROM bits;
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;

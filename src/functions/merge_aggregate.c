@@ -215,15 +215,23 @@ call_create(Oid table, Oid row_type, int32 row_typmod)
 	return call;
 }
 
-/* The prepared call. */
+/* The prepared call; the row is not NULL. */
 static MergeCall *
-call_get(FunctionCallInfo fcinfo, HeapTupleHeader row)
+call_get(FunctionCallInfo fcinfo)
 {
 	MergeCall  *call = fcinfo->flinfo->fn_extra;
 	Oid			table = PG_GETARG_OID(1);
-	Oid			row_type = HeapTupleHeaderGetTypeId(row);
-	int32		row_typmod = HeapTupleHeaderGetTypMod(row);
+	Oid			argument = get_fn_expr_argtype(fcinfo->flinfo, 2);
+	Oid			row_type;
+	int32		row_typmod;
 
+	if (call == NULL && !type_is_rowtype(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cannot merge values of type %s", format_type_be(argument)),
+				 errhint("Give whole rows: merge_engine.merge('table', log) FROM log.")));
+	row_type = HeapTupleHeaderGetTypeId(PG_GETARG_HEAPTUPLEHEADER(2));
+	row_typmod = HeapTupleHeaderGetTypMod(PG_GETARG_HEAPTUPLEHEADER(2));
 	if (call == NULL)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
@@ -434,7 +442,7 @@ merge_aggregate_transition(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(group);
 	}
 
-	call = call_get(fcinfo, PG_GETARG_HEAPTUPLEHEADER(2));
+	call = call_get(fcinfo);
 	if (group == NULL)
 		group = group_create(call, context);
 	oldcontext = MemoryContextSwitchTo(group->context);
