@@ -381,6 +381,8 @@ end_alter(DdlCommand *command, DdlTable *table)
 
 	relation = table_open(table->relid, AccessShareLock);
 	ours = relation->rd_rel->relam == ddl_access_method();
+	if (table->changes_am)
+		merge_trigger_validate(relation, false);
 	if (table_sets(table))
 		table_check_kind(table, relation);
 	options = table_apply_changes(table);
@@ -533,8 +535,7 @@ revalidate_table(DdlCommand *command, Oid relid, bool compile)
 	List	   *renamed;
 
 	relation = relation_open(relid, AccessShareLock);
-	if (compile)
-		merge_trigger_validate(relation, false);
+	merge_trigger_validate(relation, false);
 	options = options_stored(relid, &others);
 	if (relation->rd_rel->relkind == RELKIND_RELATION &&
 		relation->rd_rel->relam == ddl_access_method() &&

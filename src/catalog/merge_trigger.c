@@ -101,7 +101,14 @@ argument_read(const Trigger *trigger, const char *argument, char **layout)
 		case OPTION_LAYOUT:
 			*layout = canonical;
 			return NULL;
-		default:
+		case OPTION_STORAGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" of merge trigger \"%s\" is no merge option",
+							name, trigger->tgname),
+					 errhint("Give it to the table: ALTER TABLE ... SET (%s = ...).", name)));
+			break;
+		case OPTION_UNKNOWN:
 			option_unknown_error(name);
 	}
 	return NULL;				/* keep the compiler quiet */
@@ -151,6 +158,28 @@ merge_trigger_notices(const Trigger *trigger)
 	}
 }
 
+/* Say whose options an error is about. */
+static void
+merge_trigger_error(void *arg)
+{
+	errcontext("options of merge trigger \"%s\"; CREATE OR REPLACE TRIGGER changes them",
+			   ((const Trigger *) arg)->tgname);
+}
+
+/* Check the options of a merge trigger against its table's columns. */
+static void
+merge_trigger_compile(Relation relation, const Trigger *trigger)
+{
+	ErrorContextCallback callback;
+
+	callback.callback = merge_trigger_error;
+	callback.arg = unconstify(Trigger *, trigger);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	(void) merge_plan_compile(relation, options_parse(merge_trigger_options(trigger)));
+	error_context_stack = callback.previous;
+}
+
 /* Refuse a merge trigger that can do nothing useful. */
 void
 merge_trigger_validate(Relation relation, bool created)
@@ -183,7 +212,7 @@ merge_trigger_validate(Relation relation, bool created)
 						table, trigger->tgname),
 				 errdetail("Trigger \"%s\" is another one.", other->tgname),
 				 errhint("Use CREATE OR REPLACE TRIGGER to change its options.")));
-	(void) merge_plan_compile(relation, options_parse(merge_trigger_options(trigger)));
+	merge_trigger_compile(relation, trigger);
 	if (!OidIsValid(merge_plan_primary_key(relation)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
