@@ -66,6 +66,14 @@ BEGIN
 END $$;
 CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON d FOR EACH ROW EXECUTE FUNCTION tell();
 INSERT INTO d VALUES (1, 4, '+U'), (4, 1, '+I'), (4, 2, '+U'), (1, NULL, '-D'), (4, 2, '+U');
+COPY d FROM stdin;
+4	3	+U
+4	4	-D
+5	5	+I
+5	6	+U
+5	7	-D
+4	2	+I
+\.
 DROP TRIGGER tell ON d;
 -- earlier BEFORE triggers change the incoming row, later ones the row of a new key
 CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -111,6 +119,11 @@ COPY p FROM stdin;
 SELECT tableoid::regclass, * FROM p ORDER BY region, k;
 UPDATE p SET region = 'eu' WHERE k = 2;
 UPDATE p SET region = 'eu' WHERE region = 'us';
+SELECT tableoid::regclass, * FROM p ORDER BY region, k;
+MERGE INTO p USING (VALUES (2, 'us'), (1, 'us')) AS n(k, r) ON p.k = n.k AND p.region = 'eu'
+WHEN MATCHED AND n.k = 2 THEN UPDATE SET region = n.r;
+MERGE INTO p USING (VALUES (2, 'us')) AS n(k, r) ON false WHEN NOT MATCHED THEN INSERT VALUES (n.k, n.r, 100);
+MERGE INTO p USING (VALUES (1, 'us')) AS n(k, r) ON p.k = n.k AND p.region = 'eu' WHEN MATCHED THEN UPDATE SET region = n.r;
 SELECT tableoid::regclass, * FROM p ORDER BY region, k;
 
 -- a function of the statement sees what was merged before

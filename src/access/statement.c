@@ -354,9 +354,13 @@ statement_bypasses(Relation relation, TupleTableSlot *slot)
 	if (!relation->rd_rel->relispartition)
 		return false;
 	modify = statement_modify_of(slot);
-	return modify != NULL &&
-		(modify->operation == CMD_UPDATE ||
-		 (modify->operation == CMD_MERGE && moved));
+	if (modify == NULL)
+		return false;
+	/* the target row that a MERGE acts on, if it is not about to insert */
+	if (modify->operation == CMD_MERGE && modify->ps.ps_ExprContext->ecxt_scantuple != NULL)
+		return true;
+	return modify->operation == CMD_UPDATE ||
+		(modify->operation == CMD_MERGE && moved);
 }
 
 /* A statement's owner goes: forget it. */

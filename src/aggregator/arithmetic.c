@@ -405,10 +405,10 @@ product_prepare(AggregatorColumn *column)
 	if (operators == NULL || operators->multiply == NULL)
 		aggregator_refuse_type(column,
 							   column->type == MONEYOID ?
-							   "A product of money amounts has no meaning; make the column numeric, or use \"sum\"." :
-							   column->type == INTERVALOID ?
-							   "A product of intervals has no meaning; make the column numeric, or use \"sum\"." :
-							   "It takes smallint, integer, bigint, numeric, real and double precision.");
+								   "A product of money amounts has no meaning; make the column numeric, or use \"sum\"." :
+								   column->type == INTERVALOID ?
+								   "A product of intervals has no meaning; make the column numeric, or use \"sum\"." :
+								   "It takes smallint, integer, bigint, numeric, real and double precision.");
 	arithmetic_keep(column, operators);
 }
 

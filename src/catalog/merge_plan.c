@@ -184,8 +184,8 @@ merge_plan_options(Relation relation)
 	const Trigger *trigger = merge_trigger_find(relation);
 
 	options = options_parse(trigger != NULL ?
-							merge_trigger_options(trigger) :
-							options_stored(RelationGetRelid(relation), NULL));
+								merge_trigger_options(trigger) :
+								options_stored(RelationGetRelid(relation), NULL));
 	return options->has_engine ? options : NULL;
 }
 

@@ -284,7 +284,7 @@ field_aggregate_transition(PG_FUNCTION_ARGS)
 	AggregatorColumn *column = &aggregate->column;
 	const FieldAggregator *function = column->function;
 	FieldState *state = PG_ARGISNULL(0) ? field_state_create(aggregate, context) :
-		(FieldState *) PG_GETARG_POINTER(0);
+										  (FieldState *) PG_GETARG_POINTER(0);
 	NullableDatum input = {.value = PG_GETARG_DATUM(1), .isnull = PG_ARGISNULL(1)};
 
 	if (input.isnull && !function->takes_null)
@@ -370,8 +370,8 @@ field_aggregate_combine(PG_FUNCTION_ARGS)
 			state = field_state_create(other->aggregate, context);
 		field_state_set(state,
 						function->unite != NULL ?
-						function->unite(column, state->value, other->value) :
-						function->combine(column, state->value, other->value),
+							function->unite(column, state->value, other->value) :
+							function->combine(column, state->value, other->value),
 						context);
 		state->ninputs += other->ninputs;
 	}

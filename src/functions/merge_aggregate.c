@@ -47,7 +47,7 @@ typedef struct MergeCall
 	Oid			row_type;		/* of the input */
 	int32		row_typmod;
 	TupleDesc	row_desc;
-	int		   *row_columns;	/* by table column: the input's, or -1 */
+	int 	   *row_columns;	/* by table column: the input's, or -1 */
 	bool	   *named;			/* by table column: is it in the input? */
 	ExprContext *econtext;
 	ExprState **casts_in;		/* by table column; NULL: none needed */
@@ -460,7 +460,7 @@ merge_aggregate_transition(PG_FUNCTION_ARGS)
 
 	if (call->plan->memory != MERGE_MEMORY_LOG &&
 		MemoryContextMemAllocated(group->context, false) >
-		GROUP_COMPACT_SIZE + 2 * group->compacted)
+			GROUP_COMPACT_SIZE + 2 * group->compacted)
 		group_compact(group);
 	PG_RETURN_POINTER(group);
 }
