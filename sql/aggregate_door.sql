@@ -70,6 +70,15 @@ SELECT n, merge_engine.collect(a) OVER s, merge_engine.collect(a, 'distinct=true
 FROM parts WINDOW s AS (ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY n;
 SELECT merge_engine.merge_map_with_keytime(kt) FROM parts;
 SELECT merge_engine.hll_sketch(a) FROM parts;
+-- values that grow are folded in parts, which nobody sees
+SELECT bool_and(l = s), bool_and(c = a), bool_and(merge_engine.rbm32_cardinality(r) = cardinality(a)), bool_and(m = j)
+FROM (SELECT merge_engine.listagg('t' || g ORDER BY g) AS l, string_agg('t' || g, ',' ORDER BY g) AS s,
+		merge_engine.collect(ARRAY[g] ORDER BY g) AS c, array_agg(g ORDER BY g) AS a,
+		merge_engine.rbm32(merge_engine.rbm32_build(ARRAY[g])) AS r,
+		merge_engine.merge_map(jsonb_build_object(g % 7, g) ORDER BY g) AS m, jsonb_object_agg(g % 7, g ORDER BY g) AS j
+	FROM generate_series(1, 300) n, generate_series(1, n) g GROUP BY n) q;
+SELECT n, merge_engine.listagg('t' || n) OVER (ORDER BY n) FROM generate_series(1, 6) n;
+
 -- an aggregate for each function that a table can have, but the one that needs a function of the user's
 SELECT name FROM (VALUES ('sum'), ('product'), ('count'), ('max'), ('min'), ('last_value'), ('last_non_null_value'),
 	('first_value'), ('first_non_null_value'), ('listagg'), ('bool_and'), ('bool_or'), ('collect'), ('merge_map'),

@@ -77,6 +77,9 @@ typedef struct AggregatorColumn
  * inverts		tells whether retract leaves exactly, image included, what the
  *				other inputs would have given, when the oldest input is
  *				retracted; NULL stands for never.  Only windows ask.
+ * grows		tells whether accumulators grow with their inputs, and combine is
+ *				associative for a column without a typmod: then SQL aggregates
+ *				fold small ones first; NULL stands for no.
  * unite		folds two accumulators, where accumulators are counts and not
  *				values; NULL stands for combine.
  *
@@ -102,6 +105,7 @@ typedef struct FieldAggregator
 							  NullableDatum accumulator, NullableDatum input);
 	bool		(*inverts) (AggregatorColumn *column,
 							NullableDatum accumulator, NullableDatum input);
+	bool		(*grows) (AggregatorColumn *column);
 	NullableDatum (*unite) (AggregatorColumn *column,
 							NullableDatum left, NullableDatum right);
 } FieldAggregator;

@@ -176,6 +176,13 @@ collect_inverts(AggregatorColumn *column, NullableDatum accumulator, NullableDat
 	return !((CollectState *) column->state)->distinct;
 }
 
+/* Distinct or not, it does not matter which arrays are joined first */
+static bool
+collect_grows(AggregatorColumn *column)
+{
+	return true;
+}
+
 static const char *const collect_options[] = {"distinct", NULL};
 
 /*
@@ -191,5 +198,6 @@ const FieldAggregator collect_aggregator = {
 	.combine = collect_combine,
 	.combine_late = collect_combine,
 	.retract = collect_retract,
-	.inverts = collect_inverts
+	.inverts = collect_inverts,
+	.grows = collect_grows
 };

@@ -256,6 +256,13 @@ listagg_combine(AggregatorColumn *column, NullableDatum accumulator, NullableDat
 	return result;
 }
 
+/* Without distinct, it only puts one list after the other */
+static bool
+listagg_grows(AggregatorColumn *column)
+{
+	return !((ListaggState *) column->state)->distinct;
+}
+
 static const char *const listagg_options[] = {"list-agg-delimiter", "distinct", NULL};
 
 /*
@@ -269,5 +276,6 @@ const FieldAggregator listagg_aggregator = {
 	.associative = false,
 	.options = listagg_options,
 	.prepare = listagg_prepare,
-	.combine = listagg_combine
+	.combine = listagg_combine,
+	.grows = listagg_grows
 };

@@ -326,13 +326,21 @@ keytime_combine_late(AggregatorColumn *column, NullableDatum accumulator, Nullab
 	return keytime_combine(column, keytime_combine(column, nothing, input), accumulator);
 }
 
+/* The newer keys win, whichever maps are merged first */
+static bool
+merge_map_grows(AggregatorColumn *column)
+{
+	return true;
+}
+
 const FieldAggregator merge_map_aggregator = {
 	.name = "merge_map",
 	.order = AGGREGATOR_IN_ORDER,
 	.associative = true,
 	.prepare = merge_map_prepare,
 	.combine = merge_map_combine,
-	.retract = merge_map_retract
+	.retract = merge_map_retract,
+	.grows = merge_map_grows
 };
 
 static const char *const keytime_options[] = {"ts-field", NULL};

@@ -64,12 +64,20 @@ rbm64_combine(AggregatorColumn *column, NullableDatum accumulator, NullableDatum
 	return roaring_combine(true, accumulator, input);
 }
 
+/* A union of unions is the union of all */
+static bool
+roaring_grows(AggregatorColumn *column)
+{
+	return true;
+}
+
 const FieldAggregator rbm32_aggregator = {
 	.name = "rbm32",
 	.order = AGGREGATOR_ANY_ORDER,
 	.associative = true,
 	.prepare = roaring_prepare,
-	.combine = rbm32_combine
+	.combine = rbm32_combine,
+	.grows = roaring_grows
 };
 
 const FieldAggregator rbm64_aggregator = {
@@ -77,5 +85,6 @@ const FieldAggregator rbm64_aggregator = {
 	.order = AGGREGATOR_ANY_ORDER,
 	.associative = true,
 	.prepare = roaring_prepare,
-	.combine = rbm64_combine
+	.combine = rbm64_combine,
+	.grows = roaring_grows
 };

@@ -6,6 +6,10 @@
  * transition function stands for is told by its SQL name, NAME_transition, so
  * that a new one needs no code here, only its line in the extension script.
  *
+ * Values that grow, lists and bitmaps, are not folded one by one into an ever
+ * longer one, where folding is associative: small ones are folded first, as in
+ * a merge sort, so that n inputs cost n log n.
+ *
  * Two more things than a table needs: partial states of parallel workers are
  * put together (only where the order of the inputs does not matter), and an
  * input that leaves a window's frame is taken out again where that gives
@@ -45,14 +49,26 @@ typedef struct FieldAggregate
 	AggregatorColumn column;
 	Oid			domain;			/* the inputs' type, if that is a domain */
 	ArrayType  *options;		/* text[] of name=value, as given; or NULL */
+	bool		in_parts;		/* fold small values first */
 } FieldAggregate;
+
+/* The fold of some successive inputs. */
+typedef struct FieldPart
+{
+	NullableDatum value;		/* owned by the state */
+	int64		ninputs;
+} FieldPart;
 
 /* The state of one group or window frame. */
 typedef struct FieldState
 {
 	FieldAggregate *aggregate;
 	int64		ninputs;		/* those that were folded */
-	NullableDatum value;		/* owned by the state */
+	NullableDatum value;		/* of all inputs but those of the parts; owned by
+								 * the state */
+	FieldPart  *parts;			/* of later inputs, in order */
+	int			nparts;
+	int			size;
 } FieldState;
 
 /* The context that states live in. */
@@ -194,6 +210,7 @@ field_aggregate_create(const FieldAggregator *function, Oid type, Oid collation,
 	}
 	functions_resolve(column, GetUserId());
 	function->prepare(column);
+	aggregate->in_parts = function->grows != NULL && function->grows(column);
 	MemoryContextSwitchTo(oldcontext);
 	return aggregate;
 }
@@ -244,17 +261,17 @@ field_state_create(FieldAggregate *aggregate, MemoryContext context)
 	return state;
 }
 
-/* Make a value the state's own. */
+/* Replace a value that a state owns by a copy of another. */
 static void
-field_state_set(FieldState *state, NullableDatum value, MemoryContext context)
+field_value_set(const AggregatorColumn *column, NullableDatum *owned,
+				NullableDatum value, MemoryContext context)
 {
-	const AggregatorColumn *column = &state->aggregate->column;
-	NullableDatum old = state->value;
+	NullableDatum old = *owned;
 	MemoryContext oldcontext;
 
 	if (column->typbyval)
 	{
-		state->value = value;
+		*owned = value;
 		return;
 	}
 	if (!value.isnull && !old.isnull && value.value == old.value)
@@ -267,9 +284,77 @@ field_state_set(FieldState *state, NullableDatum value, MemoryContext context)
 			datumCopy(value.value, false, column->typlen);
 		MemoryContextSwitchTo(oldcontext);
 	}
-	state->value = value;
+	*owned = value;
 	if (!old.isnull)
 		pfree(DatumGetPointer(old.value));
+}
+
+/* Make a value the state's. */
+static void
+field_state_set(FieldState *state, NullableDatum value, MemoryContext context)
+{
+	field_value_set(&state->aggregate->column, &state->value, value, context);
+}
+
+/* Fold the last part into the one before it. */
+static void
+field_parts_join(FieldState *state, MemoryContext context)
+{
+	AggregatorColumn *column = &state->aggregate->column;
+	FieldPart  *last = &state->parts[state->nparts - 1];
+	FieldPart  *before = last - 1;
+	NullableDatum nothing = {.isnull = true};
+
+	field_value_set(column, &before->value,
+					column->function->combine(column, before->value, last->value), context);
+	field_value_set(column, &last->value, nothing, context);
+	before->ninputs += last->ninputs;
+	state->nparts--;
+}
+
+/* Add an input as a part, and join parts as long as the last is no smaller. */
+static void
+field_parts_add(FieldState *state, NullableDatum input, MemoryContext context)
+{
+	AggregatorColumn *column = &state->aggregate->column;
+	NullableDatum nothing = {.isnull = true};
+	FieldPart  *part;
+
+	if (state->nparts == state->size)
+	{
+		int			size = state->size == 0 ? 4 : state->size * 2;
+
+		state->parts = state->parts == NULL ?
+			MemoryContextAlloc(context, size * sizeof(FieldPart)) :
+			repalloc(state->parts, size * sizeof(FieldPart));
+		state->size = size;
+	}
+	part = &state->parts[state->nparts++];
+	part->value = nothing;
+	part->ninputs = 1;
+	field_value_set(column, &part->value,
+					column->function->combine(column, nothing, input), context);
+	while (state->nparts > 1 &&
+		   state->parts[state->nparts - 1].ninputs >= state->parts[state->nparts - 2].ninputs)
+		field_parts_join(state, context);
+}
+
+/* Fold all parts into the state's value. */
+static void
+field_parts_finish(FieldState *state, MemoryContext context)
+{
+	AggregatorColumn *column = &state->aggregate->column;
+	NullableDatum nothing = {.isnull = true};
+
+	if (state->nparts == 0)
+		return;
+	while (state->nparts > 1)
+		field_parts_join(state, context);
+	field_state_set(state,
+					column->function->combine(column, state->value, state->parts[0].value),
+					context);
+	field_value_set(column, &state->parts[0].value, nothing, context);
+	state->nparts = 0;
 }
 
 /*
@@ -289,9 +374,11 @@ field_aggregate_transition(PG_FUNCTION_ARGS)
 
 	if (input.isnull && !function->takes_null)
 		PG_RETURN_POINTER(state);
+	if (aggregate->in_parts)
+		field_parts_add(state, input, context);
 	/* to the oldest value, a NULL that was there is another than none */
-	if (state->ninputs == 0 && function->takes_null &&
-		function->order == AGGREGATOR_OLDEST)
+	else if (state->ninputs == 0 && function->takes_null &&
+			 function->order == AGGREGATOR_OLDEST)
 		field_state_set(state, input, context);
 	else
 		field_state_set(state, function->combine(column, state->value, input), context);
@@ -316,6 +403,7 @@ field_aggregate_inverse(PG_FUNCTION_ARGS)
 
 	if (input.isnull && !function->takes_null)
 		PG_RETURN_POINTER(state);
+	field_parts_finish(state, context);
 	if (state->ninputs == 1)
 		field_state_set(state, nothing, context);
 	else if (function->order == AGGREGATOR_NEWEST)
@@ -336,12 +424,13 @@ field_aggregate_inverse(PG_FUNCTION_ARGS)
 Datum
 field_aggregate_final(PG_FUNCTION_ARGS)
 {
+	MemoryContext context = field_state_context(fcinfo);
 	FieldState *state;
 
-	(void) field_state_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (FieldState *) PG_GETARG_POINTER(0);
+	field_parts_finish(state, context);
 	if (OidIsValid(state->aggregate->domain))
 		domain_check(state->value.value, state->value.isnull, state->aggregate->domain,
 					 &fcinfo->flinfo->fn_extra, fcinfo->flinfo->fn_mcxt);
@@ -368,6 +457,8 @@ field_aggregate_combine(PG_FUNCTION_ARGS)
 
 		if (state == NULL)
 			state = field_state_create(other->aggregate, context);
+		field_parts_finish(state, context);
+		field_parts_finish(other, context);
 		field_state_set(state,
 						function->unite != NULL ?
 							function->unite(column, state->value, other->value) :
@@ -392,7 +483,7 @@ field_aggregate_serialize(PG_FUNCTION_ARGS)
 	const AggregatorColumn *column = &aggregate->column;
 	StringInfoData buffer;
 
-	(void) field_state_context(fcinfo);
+	field_parts_finish(state, field_state_context(fcinfo));
 	pq_begintypsend(&buffer);
 	pq_sendstring(&buffer, column->function->name);
 	pq_sendint32(&buffer, OidIsValid(aggregate->domain) ? aggregate->domain : column->type);
