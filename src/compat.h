@@ -79,7 +79,6 @@ compat_forget_generated(ResultRelInfo *result_rel)
 #else
 	result_rel->ri_GeneratedExprsI = NULL;
 	result_rel->ri_GeneratedExprsU = NULL;
-	result_rel->ri_extraUpdatedCols_valid = false;
 #endif
 }
 

@@ -173,7 +173,7 @@ key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored)
 void
 key_memory_locate(KeyEntry *entry, const ItemPointerData *stored)
 {
-	if (entry->known && entry->stored && ItemPointerIsUnstored(&entry->tid))
+	if (entry != NULL && entry->known && entry->stored && ItemPointerIsUnstored(&entry->tid))
 		entry->tid = *stored;
 }
 
