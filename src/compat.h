@@ -9,11 +9,16 @@
 
 #include "access/attmap.h"
 #include "access/heapam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
+#include "utils/backend_status.h"
 #include "utils/regproc.h"
 #if PG_VERSION_NUM >= 160000
 #include "parser/parse_relation.h"
@@ -147,6 +152,65 @@ compat_qualified_name(const char *name)
 	return stringToQualifiedNameList(name);
 #else
 	return stringToQualifiedNameList(name, NULL);
+#endif
+}
+
+/* Does a role own a relation? */
+static inline bool
+compat_relation_owned(Oid relid, Oid role)
+{
+#if PG_VERSION_NUM < 160000
+	return pg_class_ownercheck(relid, role);
+#else
+	return object_ownercheck(RelationRelationId, relid, role);
+#endif
+}
+
+/* May a role do this with a schema? */
+static inline bool
+compat_schema_allows(Oid schema, Oid role, AclMode mode)
+{
+#if PG_VERSION_NUM < 160000
+	return pg_namespace_aclcheck(schema, role, mode) == ACLCHECK_OK;
+#else
+	return object_aclcheck(NamespaceRelationId, schema, role, mode) == ACLCHECK_OK;
+#endif
+}
+
+/* The transaction that holds or awaits a lock. */
+static inline VirtualTransactionId
+compat_lock_vxid(const LockInstanceData *lock)
+{
+	VirtualTransactionId vxid;
+
+#if PG_VERSION_NUM < 170000
+	vxid.backendId = lock->backend;
+	vxid.localTransactionId = lock->lxid;
+#else
+	vxid = lock->vxid;
+#endif
+	return vxid;
+}
+
+/* A backend's transaction, as long as it has one. */
+static inline LocalTransactionId
+compat_proc_lxid(const PGPROC *proc)
+{
+#if PG_VERSION_NUM < 170000
+	return proc->lxid;
+#else
+	return proc->vxid.lxid;
+#endif
+}
+
+/* The status of the backend with this index, counted from 1. */
+static inline LocalPgBackendStatus *
+compat_backend_status(int index)
+{
+#if PG_VERSION_NUM < 160000
+	return pgstat_fetch_stat_local_beentry(index);
+#else
+	return pgstat_get_local_beentry_by_index(index);
 #endif
 }
 

@@ -264,7 +264,7 @@ scope_build_jointree(LineageScope *scope, Node *node, Bitmapset *nullable)
 		Bitmapset  *left = bms_copy(nullable);
 		Bitmapset  *right = bms_copy(nullable);
 
-		if (join->jointype != JOIN_INNER)
+		if (join->jointype != JOIN_INNER && !scope->in_sublink)
 			scope->lineage->outer_join = true;
 		if (join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL)
 			right = bms_add_member(right, scope->lineage->next_outer_join++);
@@ -554,19 +554,19 @@ lineage_table(const Lineage *lineage, int index)
 char *
 lineage_definition(const Lineage *lineage)
 {
-	StringInfoData text;
+	StringInfoData all;
 	ListCell   *lc;
 
-	initStringInfo(&text);
+	initStringInfo(&all);
 	foreach(lc, lineage->views)
 	{
 		Datum		definition = DirectFunctionCall1(pg_get_viewdef,
 													 ObjectIdGetDatum(lfirst_oid(lc)));
 
-		appendStringInfo(&text, "%s:%s\n", sql_relation(lfirst_oid(lc)),
+		appendStringInfo(&all, "%s:%s\n", sql_relation(lfirst_oid(lc)),
 						 TextDatumGetCString(definition));
 	}
-	return text.data;
+	return all.data;
 }
 
 /*

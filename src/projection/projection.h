@@ -24,6 +24,8 @@
 
 #include "access/attnum.h"
 #include "access/tupdesc.h"
+#include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 #include "nodes/bitmapset.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
@@ -157,7 +159,6 @@ extern char *affected_keys_sql(const Projection *projection, List *keys);
 /* fields.c */
 extern List *fields_resolve(Projection *projection, Lineage *lineage);
 extern List *keys_resolve(const Projection *projection, List *names, const char *argument);
-extern void projection_validate(Projection *projection, Lineage *lineage);
 
 /* sql.c */
 extern char *sql_relation(Oid relid);
@@ -178,18 +179,17 @@ extern Datum watermark_from_text(const ProjectionSource *source, char *text);
 extern char *watermarks_to_json(const Projection *projection, bool bounds);
 
 /* store.c */
-extern bool store_is_projection(Oid target);
-extern Projection *store_load(Oid target);
-extern void store_save_definition(const Projection *projection);
-extern void store_save_watermarks(const Projection *projection,
-								  const char *definition);
+extern Projection *store_load(Oid target, bool with_view);
 extern void store_load_watermarks(Projection *projection);
-extern void store_forget(Oid target);
+extern void store_save(const Projection *projection);
+extern void store_save_watermarks(const Projection *projection, const char *definition);
 extern int	store_execute(const char *sql, int nargs, Oid *types, Datum *values,
 						  const char *nulls);
-extern void projection_lock(Oid target, const char *function, int lockmode);
-extern const char *projection_mode_name(ProjectionMode mode);
-extern const char *projection_not_matched_name(ProjectionNotMatched not_matched);
+extern void store_forget(Oid target);
+extern bool store_exists(void);
+extern void store_check_owner(Oid target);
+extern void store_lock(Oid target, int lockmode);
+extern Oid	relation_owner(Oid relid);
 
 /* steps.c */
 typedef struct RefreshCounts
@@ -206,18 +206,31 @@ typedef struct RefreshState
 	Lineage    *lineage;
 	Snapshot	snapshot;		/* the one that all steps use */
 	RefreshCounts counts;
-	StringInfo	phases;			/* JSON members, {"phase": milliseconds */
-	int64		phase_start;	/* microseconds */
+	StringInfo	phases;			/* a JSON object: milliseconds by phase */
+	TimestampTz phase_start;
 } RefreshState;
 
 extern void steps_full(RefreshState *state);
 extern void steps_incremental(RefreshState *state);
-extern void refresh_phase_done(RefreshState *state, const char *phase);
+extern void steps_phase_done(RefreshState *state, const char *phase);
 
 /* define.c */
-extern void projection_check_shape(const Projection *projection);
+extern const char *projection_mode_name(ProjectionMode mode);
+extern ProjectionMode projection_mode_from_name(const char *name);
+extern const char *projection_not_matched_name(ProjectionNotMatched not_matched);
+extern ProjectionNotMatched projection_not_matched_from_name(const char *name);
 
 /* refresh.c */
-extern int	projection_enter(Oid owner, Oid *save_userid, int *save_sec_context);
+typedef struct ProjectionUser
+{
+	Oid			userid;
+	int			sec_context;
+	int			nestlevel;
+} ProjectionUser;
+
+extern void projection_enter(ProjectionUser *user, Oid owner);
+extern void projection_leave(ProjectionUser *user);
+extern int	projection_pin_settings(const char *search_path);
+extern void projection_check_shape(const Projection *projection);
 
 #endif							/* PROJECTION_H */

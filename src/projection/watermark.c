@@ -1,0 +1,324 @@
+/*
+ * watermark.c
+ *	  Up to where a refresh may read without ever losing a row.
+ *
+ * A row can get its incremental value before another row and commit after it.  A
+ * refresh that had read the other row's value and moved its watermark there would
+ * never see the first.  Therefore, in this order:
+ *
+ * 1. read each source's maximum: the bound;
+ * 2. wait for the transactions that hold a writer's lock on the source.  Whoever had
+ *	  taken a value at or below the bound without having committed is one of them: a
+ *	  statement locks its table before it takes a value.  Nobody is kept from starting
+ *	  to write meanwhile, and what they write is above the bound;
+ * 3. for timestamps, whose value is the transaction's start, that is not enough: a
+ *	  transaction that started before the maximum may only begin to write later.  So
+ *	  the bound is kept below the start of the oldest transaction still running;
+ * 4. take the snapshot.  It sees everything at or below the bounds.
+ *
+ * The condition is that the statement that writes a row takes its value, from a
+ * sequence without cache or from the transaction's start.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/xact.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/backend_status.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/json.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "projection/projection.h"
+
+/* The locks that a transaction holds if it has written to a table. */
+#define WRITER_LOCKS \
+	(LOCKBIT_ON(RowExclusiveLock) | LOCKBIT_ON(ShareRowExclusiveLock) | \
+	 LOCKBIT_ON(ExclusiveLock) | LOCKBIT_ON(AccessExclusiveLock))
+
+/*
+ * Between the moment a session takes a transaction's start time and the moment others
+ * can read it lie a few instructions.  So many milliseconds after the maximum was
+ * read, whoever took a time at or below it has made it known.
+ */
+#define START_KNOWN_AFTER_MS 20
+
+/* Compare two values of a source's column. */
+static int
+watermark_compare(const ProjectionSource *source, Datum a, Datum b)
+{
+	TypeCacheEntry *entry = lookup_type_cache(source->type, TYPECACHE_CMP_PROC_FINFO);
+
+	return DatumGetInt32(FunctionCall2Coll(&entry->cmp_proc_finfo, source->collation, a, b));
+}
+
+/* Has this source changes that the projection does not hold? */
+bool
+watermark_moved(const ProjectionSource *source)
+{
+	if (!source->has_bound)
+		return false;
+	return !source->has_watermark ||
+		watermark_compare(source, source->bound, source->watermark) > 0;
+}
+
+/*
+ * Read each source's maximum as the bound; it never falls below the watermark.
+ *
+ * SPI must be connected.  The values live in the caller's memory context.
+ */
+void
+watermark_read_bounds(Projection *projection)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ListCell   *lc;
+
+	foreach(lc, projection->sources)
+	{
+		ProjectionSource *source = lfirst(lc);
+		const char *column = quote_identifier(source->column);
+		char	   *sql = psprintf("SELECT CAST(%s AS %s) FROM %s%s ORDER BY %s USING %s LIMIT 1",
+								   column, sql_type(source->type),
+								   source->inherit ? "" : "ONLY ", sql_relation(source->relid),
+								   column,
+								   sql_operator(sql_btree_operator(source->type, BTGreaterStrategyNumber)));
+
+		/* not read-only: under a snapshot of this moment */
+		if (SPI_execute(sql, false, 1) != SPI_OK_SELECT)
+			elog(ERROR, "could not read the maximum of field \"%s\"", source->field);
+		source->has_bound = source->has_watermark;
+		source->bound = source->watermark;
+		if (SPI_processed == 1)
+		{
+			bool		isnull;
+			Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+			if (!isnull && (!source->has_watermark ||
+							watermark_compare(source, value, source->watermark) > 0))
+			{
+				MemoryContext old = MemoryContextSwitchTo(context);
+
+				source->has_bound = true;
+				source->bound = datumCopy(value, get_typbyval(source->type), get_typlen(source->type));
+				MemoryContextSwitchTo(old);
+			}
+		}
+		SPI_freetuptable(SPI_tuptable);
+	}
+}
+
+/*
+ * Wait until the transactions that were writing to a source have ended.
+ *
+ * They are waited for one by one through their virtual transaction lock, so
+ * lock_timeout, cancelling and deadlock detection work as for any lock.  The lock
+ * table, not the relation's queue: a queued lock request would block new writers.
+ */
+void
+watermark_wait_for_writers(const Projection *projection)
+{
+	List	   *relids = NIL;
+	LockData   *locks;
+	ListCell   *lc;
+
+	foreach(lc, projection->sources)
+	{
+		ProjectionSource *source = lfirst(lc);
+
+		relids = list_concat_unique_oid(relids, source->inherit ?
+										find_all_inheritors(source->relid, AccessShareLock, NULL) :
+										list_make1_oid(source->relid));
+	}
+
+	locks = GetLockStatusData();
+	for (int i = 0; i < locks->nelements; i++)
+	{
+		LockInstanceData *lock = &locks->locks[i];
+		VirtualTransactionId vxid = compat_lock_vxid(lock);
+
+		if (lock->locktag.locktag_type != LOCKTAG_RELATION ||
+			lock->locktag.locktag_field1 != MyDatabaseId ||
+			(lock->holdMask & WRITER_LOCKS) == 0 ||
+			lock->pid == MyProcPid ||
+			!list_member_oid(relids, lock->locktag.locktag_field2) ||
+			!VirtualTransactionIdIsValid(vxid))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		VirtualXactLock(vxid, true);
+	}
+}
+
+/*
+ * When did the oldest running transaction of this database start?  Our own counts:
+ * it may write more after the refresh.  Returns false if a transaction is just about
+ * to make its start known; then the caller asks again.
+ */
+static bool
+oldest_transaction_start(TimestampTz *oldest)
+{
+	int			nbackends;
+
+	*oldest = GetCurrentTransactionStartTimestamp();
+	/* a copy from earlier in our transaction would hide who began since */
+	pgstat_clear_backend_activity_snapshot();
+	nbackends = pgstat_fetch_stat_numbackends();
+	for (int i = 1; i <= nbackends; i++)
+	{
+		LocalPgBackendStatus *local = compat_backend_status(i);
+		PgBackendStatus *status;
+		PGPROC	   *proc;
+		TimestampTz start;
+
+		if (local == NULL)
+			continue;
+		status = &local->backendStatus;
+		if (status->st_procpid == 0 || status->st_procpid == MyProcPid ||
+			status->st_databaseid != MyDatabaseId)
+			continue;
+		proc = BackendPidGetProc(status->st_procpid);
+		/* VACUUM and autovacuum's ANALYZE run for long and write no rows */
+		if (proc == NULL || (proc->statusFlags & (PROC_IS_AUTOVACUUM | PROC_IN_VACUUM)))
+			continue;
+		start = status->st_xact_start_timestamp;
+		if (start == 0)
+		{
+			if (!LocalTransactionIdIsValid(compat_proc_lxid(proc)))
+				continue;
+			/* without track_activities only the session's start is known */
+			if (status->st_state != STATE_DISABLED)
+				return false;
+			start = status->st_proc_start_timestamp;
+		}
+		if (start < *oldest)
+			*oldest = start;
+	}
+	return true;
+}
+
+/* Keep the bounds of timestamp fields below the start of every running transaction. */
+void
+watermark_cap_timestamps(Projection *projection)
+{
+	TimestampTz oldest = 0;
+	bool		known = false;
+	ListCell   *lc;
+
+	foreach(lc, projection->sources)
+	{
+		ProjectionSource *source = lfirst(lc);
+		Datum		limit;
+
+		if ((source->type != TIMESTAMPTZOID && source->type != TIMESTAMPOID) ||
+			!watermark_moved(source))
+			continue;
+		while (!known)
+		{
+			/* the maxima were read before the wait, which counts */
+			CHECK_FOR_INTERRUPTS();
+			pg_usleep(START_KNOWN_AFTER_MS * 1000L);
+			known = oldest_transaction_start(&oldest);
+		}
+		limit = TimestampTzGetDatum(oldest - 1);
+		if (source->type == TIMESTAMPOID)
+			limit = DirectFunctionCall1(timestamptz_timestamp, limit);
+		if (watermark_compare(source, source->bound, limit) <= 0)
+			continue;
+		if (source->has_watermark && watermark_compare(source, source->watermark, limit) > 0)
+			limit = source->watermark;
+		source->bound = limit;
+	}
+}
+
+/* Settings under which a value's text means the same for every session. */
+static int
+watermark_text_settings(void)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("datestyle", "ISO, YMD", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	return nestlevel;
+}
+
+/* A value of a source's column as text to store. */
+char *
+watermark_to_text(const ProjectionSource *source, Datum value)
+{
+	int			nestlevel = watermark_text_settings();
+	Oid			output;
+	bool		varlena;
+	char	   *text;
+
+	getTypeOutputInfo(source->type, &output, &varlena);
+	text = OidOutputFunctionCall(output, value);
+	AtEOXact_GUC(false, nestlevel);
+	return text;
+}
+
+/* The value of a stored text. */
+Datum
+watermark_from_text(const ProjectionSource *source, char *text)
+{
+	int			nestlevel = watermark_text_settings();
+	Oid			input;
+	Oid			ioparam;
+	Datum		value;
+
+	getTypeInputInfo(source->type, &input, &ioparam);
+	value = OidInputFunctionCall(input, text, ioparam, -1);
+	AtEOXact_GUC(false, nestlevel);
+	return value;
+}
+
+/* The watermarks, or the bounds, as a JSON object by field. */
+char *
+watermarks_to_json(const Projection *projection, bool bounds)
+{
+	StringInfoData json;
+	ListCell   *lc;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	foreach(lc, projection->sources)
+	{
+		ProjectionSource *source = lfirst(lc);
+
+		if (json.len > 1)
+			appendStringInfoString(&json, ", ");
+		escape_json(&json, source->field);
+		appendStringInfoString(&json, ": ");
+		if (!(bounds ? source->has_bound : source->has_watermark))
+			appendStringInfoString(&json, "null");
+		else
+		{
+			char	   *text = watermark_to_text(source, bounds ? source->bound : source->watermark);
+
+			if (source->type == INT2OID || source->type == INT4OID || source->type == INT8OID)
+				appendStringInfoString(&json, text);
+			else
+				escape_json(&json, text);
+		}
+	}
+	appendStringInfoChar(&json, '}');
+	return json.data;
+}
