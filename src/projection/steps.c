@@ -578,7 +578,7 @@ step_cost(const RefreshState *state, SPIPlanPtr plan)
 	if (cached == NULL)
 		elog(ERROR, "could not plan a refresh");
 	cost = linitial_node(PlannedStmt, cached->stmt_list)->planTree->total_cost;
-	ReleaseCachedPlan(cached, CurrentResourceOwner);
+	ReleaseCachedPlan(cached, NULL);
 	return cost;
 }
 
