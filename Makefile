@@ -9,7 +9,9 @@ MODULE_big = merge_engine
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 
 EXTENSION = merge_engine
-DATA = merge_engine--1.0.sql
+# the script that is installed: the heart's objects, then each room's own
+SCRIPT = build/merge_engine--1.0.sql
+DATA_built = $(SCRIPT)
 PGFILEDESC = "merge_engine - tables that merge rows of one primary key"
 
 PG_CPPFLAGS = -I$(srcdir)/src
@@ -42,7 +44,11 @@ $(shell $(PG_CONFIG) --bindir --version --configure | cmp -s - $(STAMP) || \
 	$(PG_CONFIG) --bindir --version --configure > $(STAMP))
 $(OBJS) $(OBJS:.o=.bc): $(STAMP) $(wildcard src/*.h src/*/*.h)
 endif
-EXTRA_CLEAN += $(STAMP)
+EXTRA_CLEAN += $(STAMP) build
+
+$(SCRIPT): merge_engine--1.0.sql $(sort $(wildcard src/*/*.sql))
+	@mkdir -p $(@D)
+	cat $^ > $@
 
 SOURCES = $(wildcard src/*.[ch] src/*/*.[ch])
 
