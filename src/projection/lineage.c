@@ -96,7 +96,7 @@ scope_note_obstacles(LineageScope *scope)
 	if (scope->in_sublink)
 	{
 		if (contain_volatile_functions((Node *) query))
-			obstacle_add(lineage, "it calls a volatile function", true);
+			obstacle_add(lineage, "it calls a volatile function", false);
 		return;
 	}
 	if (query->commandType != CMD_SELECT || query->hasModifyingCTE)
@@ -112,7 +112,7 @@ scope_note_obstacles(LineageScope *scope)
 	if (query->hasDistinctOn)
 		obstacle_add(lineage, "it uses DISTINCT ON", true);
 	if (contain_volatile_functions((Node *) query))
-		obstacle_add(lineage, "it calls a volatile function", true);
+		obstacle_add(lineage, "it calls a volatile function", false);
 }
 
 /* The query of a view, whose relation must be open. */
