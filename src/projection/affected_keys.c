@@ -416,7 +416,7 @@ affected_keys_sql(const Projection *projection, List *keys)
 			run.seen = 0;
 			if (!run_restrict(query, &run))
 				break;
-			appendStringInfo(&sql, "%sSELECT %s FROM (%s) q", sql.len ? " UNION " : "",
+			appendStringInfo(&sql, "%sSELECT %s FROM (%s) q", sql.len ? " UNION ALL " : "",
 							 columns.data, query_print(query));
 			run.wanted++;
 		}

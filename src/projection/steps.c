@@ -364,15 +364,15 @@ merge_refuse_nulls(const RefreshState *state, List *keys, const char *relation)
 	}
 }
 
-/* Handle the increment's rows that the target does not have; returns their number. */
+/* The number of rows of the increment that the target does not have. */
 static int64
-merge_not_matched(const RefreshState *state, List *keys)
+merge_count_missing(const RefreshState *state, List *keys, bool refuse)
 {
-	char	   *target = sql_relation(state->projection->target);
 	char	   *missing = psprintf("FROM " INCREMENT " v WHERE NOT EXISTS (SELECT FROM %s t WHERE %s)",
-								   target, keys_equal_sql(keys, "t", "v"));
+								   sql_relation(state->projection->target),
+								   keys_equal_sql(keys, "t", "v"));
 
-	if (state->projection->not_matched == NOT_MATCHED_ERROR)
+	if (refuse)
 	{
 		char	   *key = step_read_text(state, psprintf("SELECT %s %s LIMIT 1",
 														 keys_text_sql(keys, "v"), missing));
@@ -389,24 +389,54 @@ merge_not_matched(const RefreshState *state, List *keys)
 	return step_read_count(state, psprintf("SELECT pg_catalog.count(*) %s", missing));
 }
 
+/* Merge the increment's rows; in a full build, remove what it does not have. */
+static void
+merge_write(RefreshState *state, List *keys, int64 rows, bool full)
+{
+	Projection *projection = state->projection;
+	char	   *target = sql_relation(projection->target);
+	ProjectionNotMatched not_matched = full ? NOT_MATCHED_INSERT : projection->not_matched;
+	int64		missing = merge_count_missing(state, keys, not_matched == NOT_MATCHED_ERROR);
+	char	   *condition = "";
+
+	steps_phase_done(state, "match");
+	if (not_matched == NOT_MATCHED_IGNORE && missing > 0)
+		condition = psprintf(" WHERE EXISTS (SELECT FROM %s t WHERE %s)", target,
+							 keys_equal_sql(keys, "t", "v"));
+	step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM " INCREMENT " v%s",
+							   target, view_columns(state, NULL), view_columns(state, "v"), condition));
+	state->counts.updated = rows - missing;
+	state->counts.inserted = not_matched == NOT_MATCHED_INSERT ? missing : 0;
+	steps_phase_done(state, "merge");
+
+	if (full)
+	{
+		state->counts.deleted =
+			step_write(state, psprintf("DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM " INCREMENT " v WHERE %s)",
+									   target, keys_equal_sql(keys, "t", "v")));
+		steps_phase_done(state, "delete");
+	}
+}
+
 /*
- * Merge the changed rows.
+ * Merge the changed rows, or in a full build all rows.
  *
  * The target merges by itself: it is a merge_engine table of engine deduplicate, so
- * that one INSERT updates what is there and adds what is not, in key order.
+ * that one INSERT updates what is there and adds what is not, in key order, and
+ * writes nothing for rows that are as they were.
  */
 static void
-steps_merge(RefreshState *state)
+steps_merge(RefreshState *state, bool full)
 {
 	Projection *projection = state->projection;
 	List	   *keys = keys_resolve(projection, projection->unique_key, "unique_key");
-	char	   *target = sql_relation(projection->target);
-	char	   *sql = increment_sql(state, false);
+	char	   *sql;
 	Tuplestorestate *store;
 	Relation	view;
 	int64		rows;
-	int64		missing;
 
+	sql = full ? psprintf("SELECT %s FROM %s v", view_columns(state, "v"), sql_relation(projection->view)) :
+		increment_sql(state, false);
 	if (sql == NULL)
 		return;
 	store = tuplestore_begin_heap(true, false, work_mem);
@@ -417,20 +447,11 @@ steps_merge(RefreshState *state)
 	relation_close(view, NoLock);
 	steps_phase_done(state, "increment");
 
-	if (rows > 0)
+	if (rows > 0 || full)
 	{
 		merge_refuse_nulls(state, keys, INCREMENT);
 		merge_refuse_duplicates(state, keys, INCREMENT);
-		missing = merge_not_matched(state, keys);
-		steps_phase_done(state, "match");
-		step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM " INCREMENT " v%s",
-								   target, view_columns(state, NULL), view_columns(state, "v"),
-								   projection->not_matched == NOT_MATCHED_IGNORE && missing > 0 ?
-								   psprintf(" WHERE EXISTS (SELECT FROM %s t WHERE %s)", target,
-											keys_equal_sql(keys, "t", "v")) : ""));
-		state->counts.updated = rows - missing;
-		state->counts.inserted = projection->not_matched == NOT_MATCHED_INSERT ? missing : 0;
-		steps_phase_done(state, "merge");
+		merge_write(state, keys, rows, full);
 	}
 	SPI_unregister_relation(INCREMENT);
 	tuplestore_end(store);
@@ -468,6 +489,15 @@ keys_tupdesc(List *keys)
 	return tupdesc;
 }
 
+/* All keys that the runs return: each once, and in order, which keeps pages together. */
+static char *
+keys_distinct_sql(const char *runs, List *keys)
+{
+	char	   *list = keys_list_sql(keys, "k");
+
+	return psprintf("SELECT DISTINCT %s FROM (%s) k ORDER BY %s", list, runs, list);
+}
+
 /* The query for all affected keys, without duplicates; NULL if nothing changed. */
 static char *
 delete_insert_keys_sql(const RefreshState *state, List *keys)
@@ -481,8 +511,7 @@ delete_insert_keys_sql(const RefreshState *state, List *keys)
 	{
 		char	   *runs = affected_keys_sql(projection, keys);
 
-		/* one run alone has no UNION that would remove its duplicates */
-		return runs ? psprintf("SELECT DISTINCT * FROM (%s) k", runs) : NULL;
+		return runs ? keys_distinct_sql(runs, keys) : NULL;
 	}
 
 	columns = derivation_key_columns(state->lineage, keys);
@@ -492,11 +521,11 @@ delete_insert_keys_sql(const RefreshState *state, List *keys)
 		ProjectionSource *source = lfirst(lc);
 
 		if (watermark_moved(source))
-			appendStringInfo(&sql, "%s%s", sql.len ? " UNION " : "",
+			appendStringInfo(&sql, "%s%s", sql.len ? " UNION ALL " : "",
 							 derivation_keys_sql(state->lineage, source, foreach_current_index(lc),
 												 keys, columns));
 	}
-	return sql.len ? psprintf("SELECT DISTINCT * FROM (%s) k", sql.data) : NULL;
+	return sql.len ? keys_distinct_sql(sql.data, keys) : NULL;
 }
 
 /* Keys whose NULLs are in the same columns: those need IS NULL where others need =. */
@@ -674,7 +703,7 @@ steps_incremental(RefreshState *state)
 			steps_insert(state);
 			break;
 		case PROJECTION_MERGE:
-			steps_merge(state);
+			steps_merge(state, false);
 			break;
 		case PROJECTION_DELETE_INSERT:
 			steps_delete_insert(state);
@@ -693,10 +722,14 @@ steps_full(RefreshState *state)
 {
 	Projection *projection = state->projection;
 	char	   *target = sql_relation(projection->target);
-	char	   *view = sql_relation(projection->view);
 	StringInfoData where;
 	ListCell   *lc;
 
+	if (projection->mode == PROJECTION_MERGE)
+	{
+		steps_merge(state, true);
+		return;
+	}
 	state->counts.deleted = step_write(state, psprintf("DELETE FROM %s", target));
 	steps_phase_done(state, "delete");
 
@@ -708,11 +741,7 @@ steps_full(RefreshState *state)
 											  2 * foreach_current_index(lc) + 2));
 	state->counts.inserted =
 		step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM %s v%s", target,
-								   view_columns(state, NULL), view_columns(state, "v"), view, where.data));
+								   view_columns(state, NULL), view_columns(state, "v"),
+								   sql_relation(projection->view), where.data));
 	steps_phase_done(state, "insert");
-
-	/* a merging table keeps one row of a key that occurs twice */
-	if (projection->mode == PROJECTION_MERGE &&
-		step_read_count(state, psprintf("SELECT pg_catalog.count(*) FROM %s", target)) != state->counts.inserted)
-		merge_refuse_duplicates(state, keys_resolve(projection, projection->unique_key, "unique_key"), view);
 }
