@@ -376,6 +376,13 @@ scope_build(Lineage *lineage, LineageScope *parent, Query *query,
 		scope->entries[i].table = -1;
 
 	scope_note_obstacles(scope);
+
+	/*
+	 * Without GROUP BY an aggregate has a row even of no rows: what is equal below
+	 * need not be equal in it, as on the nullable side of an outer join.
+	 */
+	if (query->hasAggs && query->groupClause == NIL)
+		nullable = bms_add_member(bms_copy(nullable), lineage->next_outer_join++);
 	scope_build_jointree(scope, (Node *) query->jointree, nullable);
 	scope_build_setop(scope, query->setOperations, nullable);
 

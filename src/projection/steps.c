@@ -418,6 +418,22 @@ merge_write(RefreshState *state, List *keys, int64 rows, bool full)
 	}
 }
 
+/* Refuse a target that somebody has turned into a table that does not merge. */
+static void
+merge_check_target(const Projection *projection)
+{
+	Relation	target = relation_open(projection->target, NoLock);
+
+	if (target->rd_rel->relam != get_table_am_oid("merge_engine", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("projection \"%s\" does not merge: its access method is not merge_engine",
+						RelationGetRelationName(target)),
+				 errhint("ALTER TABLE %s SET ACCESS METHOD merge_engine.",
+						 sql_relation(projection->target))));
+	relation_close(target, NoLock);
+}
+
 /*
  * Merge the changed rows, or in a full build all rows.
  *
@@ -435,6 +451,7 @@ steps_merge(RefreshState *state, bool full)
 	Relation	view;
 	int64		rows;
 
+	merge_check_target(projection);
 	sql = full ? psprintf("SELECT %s FROM %s v", view_columns(state, "v"), sql_relation(projection->view)) :
 		increment_sql(state, false);
 	if (sql == NULL)
