@@ -180,21 +180,20 @@ view_check_rows(const Projection *projection, const Lineage *lineage)
 				 errhint("Use mode 'delete_insert'.")));
 }
 
-/* Check a definition and resolve its sources; the text of affected_keys is replaced. */
-static void
-projection_validate(Projection *projection)
+/*
+ * Check that a refresh can be done as defined, and resolve the sources.
+ *
+ * Input: the projection's definition and its view's lineage; the current user must be
+ * the projection's owner.  The sources are palloc'd in the current context, without
+ * watermarks; the text of affected_keys is replaced by one with qualified names.
+ * Errors: every rule of the documentation that the definition breaks.
+ */
+void
+projection_resolve(Projection *projection, Lineage *lineage)
 {
-	Lineage    *lineage;
 	List	   *keys;
 	ListCell   *lc;
 
-	if (projection->incremental_fields == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("incremental_fields must not be NULL"),
-				 errhint("Name one output column of the view for each source.")));
-	view_check(projection->view);
-	lineage = lineage_of_view(projection->view);
 	foreach(lc, lineage->tables)
 		if (OidIsValid(projection->target) &&
 			((LineageTable *) lfirst(lc))->relid == projection->target)
@@ -222,6 +221,19 @@ projection_validate(Projection *projection)
 		foreach(lc, projection->sources)
 			(void) derivation_keys_sql(lineage, lfirst(lc), 0, keys, columns);
 	}
+}
+
+/* Check a new definition. */
+static void
+projection_validate(Projection *projection)
+{
+	if (projection->incremental_fields == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("incremental_fields must not be NULL"),
+				 errhint("Name one output column of the view for each source.")));
+	view_check(projection->view);
+	projection_resolve(projection, lineage_of_view(projection->view));
 }
 
 /* Run a statement as the current user. */
@@ -486,6 +498,8 @@ projection_alter(PG_FUNCTION_ARGS)
 	Projection *projection;
 	ProjectionMode old_mode;
 	List	   *old_key;
+	Oid			userid;
+	int			sec_context;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -501,10 +515,16 @@ projection_alter(PG_FUNCTION_ARGS)
 	old_mode = projection->mode;
 	old_key = projection->unique_key;
 	alter_merge_arguments(projection, fcinfo);
+
+	/* the owner's triggers and constraints must not run with a superuser's rights */
+	GetUserIdAndSecContext(&userid, &sec_context);
+	SetUserIdAndSecContext(relation_owner(projection->target),
+						   sec_context | SECURITY_RESTRICTED_OPERATION);
 	projection_validate(projection);
 	table_adapt_columns(projection);
 	CommandCounterIncrement();
 	table_adapt_key(projection, old_mode, old_key);
+	SetUserIdAndSecContext(userid, sec_context);
 	store_save(projection);
 	SPI_finish();
 	PG_RETURN_VOID();

@@ -176,7 +176,6 @@ extern void watermark_cap_timestamps(Projection *projection);
 extern bool watermark_moved(const ProjectionSource *source);
 extern char *watermark_to_text(const ProjectionSource *source, Datum value);
 extern Datum watermark_from_text(const ProjectionSource *source, char *text);
-extern char *watermarks_to_json(const Projection *projection, bool bounds);
 
 /* store.c */
 extern Projection *store_load(Oid target, bool with_view);
@@ -185,6 +184,7 @@ extern void store_save(const Projection *projection);
 extern void store_save_watermarks(const Projection *projection, const char *definition);
 extern int	store_execute(const char *sql, int nargs, Oid *types, Datum *values,
 						  const char *nulls);
+extern char *store_watermarks_json(Oid target, MemoryContext context);
 extern void store_forget(Oid target);
 extern bool store_exists(void);
 extern void store_check_owner(Oid target);
@@ -215,6 +215,7 @@ extern void steps_incremental(RefreshState *state);
 extern void steps_phase_done(RefreshState *state, const char *phase);
 
 /* define.c */
+extern void projection_resolve(Projection *projection, Lineage *lineage);
 extern const char *projection_mode_name(ProjectionMode mode);
 extern ProjectionMode projection_mode_from_name(const char *name);
 extern const char *projection_not_matched_name(ProjectionNotMatched not_matched);

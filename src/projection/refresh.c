@@ -199,11 +199,9 @@ refresh_work(Projection *projection, bool full_rebuild, RefreshHistory *history,
 	appendStringInfoChar(state.phases, '{');
 
 	projection_check_shape(projection);
-	lineage_refuse_row_security(state.lineage, GetUserId());
-	projection->sources = fields_resolve(projection, state.lineage);
+	projection_resolve(projection, state.lineage);
 	store_load_watermarks(projection);
 	definition = lineage_definition(state.lineage);
-	history->watermarks_before = MemoryContextStrdup(context, watermarks_to_json(projection, false));
 	history->full = full_rebuild || projection->built_definition == NULL ||
 		strcmp(projection->built_definition, definition) != 0;
 	if (history->full)
@@ -228,7 +226,7 @@ refresh_work(Projection *projection, bool full_rebuild, RefreshHistory *history,
 	store_save_watermarks(projection, history->full ? definition : NULL);
 	appendStringInfoChar(state.phases, '}');
 	history->phases = MemoryContextStrdup(context, state.phases->data);
-	history->watermarks_after = MemoryContextStrdup(context, watermarks_to_json(projection, true));
+	history->watermarks_after = store_watermarks_json(projection->target, context);
 	history->counts = state.counts;
 	history_store(history);
 
@@ -344,9 +342,11 @@ projection_refresh(PG_FUNCTION_ARGS)
 	SPI_connect();
 	MemoryContextSwitchTo(context);
 	projection = store_load(history.projection, true);
+	history.watermarks_before = store_watermarks_json(history.projection, context);
 	SPI_finish();
 	MemoryContextSwitchTo(context);
 	history.mode = projection_mode_name(projection->mode);
+	history.full = full_rebuild || projection->built_definition == NULL;
 
 	if (record)
 		refresh_recording(projection, full_rebuild, &history);

@@ -197,6 +197,29 @@ store_load_watermarks(Projection *projection)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * A projection's stored watermarks as a JSON object by field, in the given context.
+ * SPI must be connected.  Numbers stay numbers, other values are text.
+ */
+char *
+store_watermarks_json(Oid target, MemoryContext context)
+{
+	Oid			types[] = {OIDOID};
+	Datum		values[] = {ObjectIdGetDatum(target)};
+	char	   *json;
+
+	store_execute("SELECT pg_catalog.jsonb_object_agg(s.field, CASE"
+				  "  WHEN a.atttypid IN ('pg_catalog.int2'::pg_catalog.regtype, 'pg_catalog.int4'::pg_catalog.regtype,"
+				  "    'pg_catalog.int8'::pg_catalog.regtype, 'pg_catalog.numeric'::pg_catalog.regtype)"
+				  "  THEN pg_catalog.to_jsonb(s.watermark::numeric) ELSE pg_catalog.to_jsonb(s.watermark) END)"
+				  " FROM " STORE_SCHEMA ".projection_source s LEFT JOIN pg_catalog.pg_attribute a"
+				  "  ON a.attrelid = s.source AND a.attname = s.source_column"
+				  " WHERE s.projection = $1",
+				  1, types, values, NULL);
+	json = spi_string(0, 1);
+	return json ? MemoryContextStrdup(context, json) : NULL;
+}
+
 /* Write the sources, with the bounds as watermarks. */
 static void
 store_save_sources(const Projection *projection)

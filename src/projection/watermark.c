@@ -26,7 +26,6 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -36,7 +35,6 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
-#include "utils/json.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -288,37 +286,4 @@ watermark_from_text(const ProjectionSource *source, char *text)
 	value = OidInputFunctionCall(input, text, ioparam, -1);
 	AtEOXact_GUC(false, nestlevel);
 	return value;
-}
-
-/* The watermarks, or the bounds, as a JSON object by field. */
-char *
-watermarks_to_json(const Projection *projection, bool bounds)
-{
-	StringInfoData json;
-	ListCell   *lc;
-
-	initStringInfo(&json);
-	appendStringInfoChar(&json, '{');
-	foreach(lc, projection->sources)
-	{
-		ProjectionSource *source = lfirst(lc);
-
-		if (json.len > 1)
-			appendStringInfoString(&json, ", ");
-		escape_json(&json, source->field);
-		appendStringInfoString(&json, ": ");
-		if (!(bounds ? source->has_bound : source->has_watermark))
-			appendStringInfoString(&json, "null");
-		else
-		{
-			char	   *text = watermark_to_text(source, bounds ? source->bound : source->watermark);
-
-			if (source->type == INT2OID || source->type == INT4OID || source->type == INT8OID)
-				appendStringInfoString(&json, text);
-			else
-				escape_json(&json, text);
-		}
-	}
-	appendStringInfoChar(&json, '}');
-	return json.data;
 }
