@@ -444,8 +444,8 @@ aggref_is_max(Aggref *aggref)
 /*
  * Trace an expression of a scope to a column of a base table.
  *
- * "strip" looks through changes of type that keep the value's image, which a join
- * condition may have but a field may not.  On failure *reason completes the
+ * "strip" looks through changes of type and collation that keep the value's image,
+ * which a join condition may have but a field may not.  On failure *reason completes the
  * sentence "… cannot be traced, because".
  */
 static bool
@@ -454,8 +454,9 @@ scope_trace(LineageScope *scope, Node *node, bool strip,
 {
 	check_stack_depth();
 
-	while (strip && node && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	while (strip && node && (IsA(node, RelabelType) || IsA(node, CollateExpr)))
+		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
+			(Node *) ((CollateExpr *) node)->arg;
 
 	if (node && IsA(node, Aggref) && aggref_is_max((Aggref *) node))
 	{
