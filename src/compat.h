@@ -52,7 +52,8 @@ compat_heap_update(Relation relation, ItemPointer otid, HeapTuple newtup,
 									 wait, tmfd, lockmode);
 
 	*update_indexes = result == TM_Ok && !HeapTupleIsHeapOnly(newtup) ?
-		TU_All : TU_None;
+		TU_All :
+		TU_None;
 	return result;
 #else
 	TM_Result	result = heap_update(relation, otid, newtup, cid, crosscheck,

@@ -355,13 +355,9 @@ run_restrict(Query *query, AffectedRun *run)
 			run->seen++ != run->wanted)
 			continue;
 		found = true;
-		query_add_condition(query, (Node *) run_condition(run->source, rtindex,
-														  BTLessEqualStrategyNumber,
-														  2 * run->source_index + 2));
+		query_add_condition(query, (Node *) run_condition(run->source, rtindex, BTLessEqualStrategyNumber, 2 * run->source_index + 2));
 		if (run->source->has_watermark)
-			query_add_condition(query, (Node *) run_condition(run->source, rtindex,
-															  BTGreaterStrategyNumber,
-															  2 * run->source_index + 1));
+			query_add_condition(query, (Node *) run_condition(run->source, rtindex, BTGreaterStrategyNumber, 2 * run->source_index + 1));
 	}
 
 	/* the other branches of a UNION have nothing to say about this occurrence */

@@ -320,7 +320,8 @@ projection_create(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be NULL",
-						name == NULL ? "projection" : PG_ARGISNULL(1) ? "view" : "mode")));
+						name == NULL ? "projection" : PG_ARGISNULL(1) ? "view" :
+																		"mode")));
 	PreventCommandIfReadOnly("create_projection()");
 	projection.view = PG_GETARG_OID(1);
 	projection.mode = projection_mode_from_name(mode);

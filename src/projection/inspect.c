@@ -39,8 +39,8 @@ check_sql(const Projection *projection)
 	char	   *row = psprintf("CAST(ROW(%s) AS pg_catalog.text)",
 							   sql_columns(RelationGetDescr(view), "r"));
 	List	   *names = projection->mode == PROJECTION_MERGE ? projection->unique_key :
-		projection->mode == PROJECTION_DELETE_INSERT ? projection->replace_key :
-		projection->incremental_fields;
+		projection->mode == PROJECTION_DELETE_INSERT   ? projection->replace_key :
+														 projection->incremental_fields;
 	List	   *keys = keys_resolve(projection, names, "the key");
 	StringInfoData columns;
 	StringInfoData object;

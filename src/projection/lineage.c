@@ -133,7 +133,7 @@ entry_build_relation(LineageScope *scope, LineageEntry *entry, RangeTblEntry *rt
 	{
 		Relation	view = relation_open(rte->relid, AccessShareLock);
 		Oid			reader = RelationHasSecurityInvoker(view) ? scope->reader :
-			view->rd_rel->relowner;
+														view->rd_rel->relowner;
 		bool		save = lineage->through_view;
 
 		lineage->views = list_append_unique_oid(lineage->views, rte->relid);
@@ -390,7 +390,7 @@ scope_build(Lineage *lineage, LineageScope *parent, Query *query,
 	context.nullable = nullable;
 	(void) query_tree_walker(query, sublink_walker, &context,
 							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES |
-							 QTW_IGNORE_JOINALIASES);
+								 QTW_IGNORE_JOINALIASES);
 
 	/* an equality in a sublink says nothing about the result's rows */
 	if (!in_sublink)
@@ -456,7 +456,7 @@ scope_trace(LineageScope *scope, Node *node, bool strip,
 
 	while (strip && node && (IsA(node, RelabelType) || IsA(node, CollateExpr)))
 		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
-			(Node *) ((CollateExpr *) node)->arg;
+										(Node *) ((CollateExpr *) node)->arg;
 
 	if (node && IsA(node, Aggref) && aggref_is_max((Aggref *) node))
 	{
@@ -471,7 +471,7 @@ scope_trace(LineageScope *scope, Node *node, bool strip,
 	}
 	if (node && IsA(node, Var))
 	{
-		Var		   *var = (Var *) node;
+		Var 	   *var = (Var *) node;
 		RangeTblEntry *rte;
 		LineageEntry *entry;
 
@@ -519,7 +519,7 @@ lineage_of_view(Oid view)
 	lineage->views = list_make1_oid(view);
 	lineage->top = scope_build(lineage, NULL, view_query(rel), NULL, false,
 							   RelationHasSecurityInvoker(rel) ? InvalidOid :
-							   rel->rd_rel->relowner);
+																 rel->rd_rel->relowner);
 	relation_close(rel, NoLock);
 	return lineage;
 }

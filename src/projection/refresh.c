@@ -274,7 +274,7 @@ refresh_recording(Projection *projection, bool full_rebuild, RefreshHistory *his
 			ReThrowError(error);
 
 		history->error = error->detail ? psprintf("%s\nDETAIL: %s", error->message, error->detail) :
-			pstrdup(error->message);
+										 pstrdup(error->message);
 		history->watermarks_after = history->watermarks_before;
 		history->phases = "{}";
 		memset(&history->counts, 0, sizeof(RefreshCounts));

@@ -48,8 +48,7 @@ sql_operator(Oid opno)
 char *
 sql_type(Oid type)
 {
-	return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN |
-								FORMAT_TYPE_FORCE_QUALIFY);
+	return format_type_extended(type, -1, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
 }
 
 /* A COLLATE clause with a leading blank, or nothing. */

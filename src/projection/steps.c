@@ -39,7 +39,7 @@
 typedef struct StepParams
 {
 	int			count;
-	Oid		   *types;
+	Oid 	   *types;
 	Datum	   *values;
 	char	   *nulls;
 } StepParams;
@@ -353,8 +353,7 @@ merge_refuse_nulls(const RefreshState *state, List *keys, const char *relation)
 	{
 		ProjectionKey *key = lfirst(lc);
 
-		if (step_read_text(state, psprintf("SELECT 'null' FROM %s v WHERE v.%s IS NULL LIMIT 1",
-										   relation, quote_identifier(key->name))))
+		if (step_read_text(state, psprintf("SELECT 'null' FROM %s v WHERE v.%s IS NULL LIMIT 1", relation, quote_identifier(key->name))))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
 					 errmsg("key column \"%s\" of projection \"%s\" is NULL in view \"%s\"",
@@ -374,8 +373,7 @@ merge_count_missing(const RefreshState *state, List *keys, bool refuse)
 
 	if (refuse)
 	{
-		char	   *key = step_read_text(state, psprintf("SELECT %s %s LIMIT 1",
-														 keys_text_sql(keys, "v"), missing));
+		char	   *key = step_read_text(state, psprintf("SELECT %s %s LIMIT 1", keys_text_sql(keys, "v"), missing));
 
 		if (key)
 			ereport(ERROR,
@@ -403,8 +401,7 @@ merge_write(RefreshState *state, List *keys, int64 rows, bool full)
 	if (not_matched == NOT_MATCHED_IGNORE && missing > 0)
 		condition = psprintf(" WHERE EXISTS (SELECT FROM %s t WHERE %s)", target,
 							 keys_equal_sql(keys, "t", "v"));
-	step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM " INCREMENT " v%s",
-							   target, view_columns(state, NULL), view_columns(state, "v"), condition));
+	step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM " INCREMENT " v%s", target, view_columns(state, NULL), view_columns(state, "v"), condition));
 	state->counts.updated = rows - missing;
 	state->counts.inserted = not_matched == NOT_MATCHED_INSERT ? missing : 0;
 	steps_phase_done(state, "merge");
@@ -412,8 +409,7 @@ merge_write(RefreshState *state, List *keys, int64 rows, bool full)
 	if (full)
 	{
 		state->counts.deleted =
-			step_write(state, psprintf("DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM " INCREMENT " v WHERE %s)",
-									   target, keys_equal_sql(keys, "t", "v")));
+			step_write(state, psprintf("DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM " INCREMENT " v WHERE %s)", target, keys_equal_sql(keys, "t", "v")));
 		steps_phase_done(state, "delete");
 	}
 }
@@ -453,7 +449,7 @@ steps_merge(RefreshState *state, bool full)
 
 	merge_check_target(projection);
 	sql = full ? psprintf("SELECT %s FROM %s v", view_columns(state, "v"), sql_relation(projection->view)) :
-		increment_sql(state, false);
+				 increment_sql(state, false);
 	if (sql == NULL)
 		return;
 	store = tuplestore_begin_heap(true, false, work_mem);
@@ -482,9 +478,7 @@ steps_insert(RefreshState *state)
 
 	if (sql)
 		state->counts.inserted =
-			step_write(state, psprintf("INSERT INTO %s (%s) %s",
-									   sql_relation(state->projection->target),
-									   view_columns(state, NULL), sql));
+			step_write(state, psprintf("INSERT INTO %s (%s) %s", sql_relation(state->projection->target), view_columns(state, NULL), sql));
 	steps_phase_done(state, "insert");
 }
 
@@ -692,9 +686,7 @@ steps_delete_insert(RefreshState *state)
 
 		step_register(AFFECTED_KEYS, pattern->store, tupdesc);
 		state->counts.deleted +=
-			step_write(state, psprintf("DELETE FROM %s t USING " AFFECTED_KEYS " k WHERE %s",
-									   sql_relation(projection->target),
-									   pattern_condition(pattern, keys, "t")));
+			step_write(state, psprintf("DELETE FROM %s t USING " AFFECTED_KEYS " k WHERE %s", sql_relation(projection->target), pattern_condition(pattern, keys, "t")));
 		SPI_unregister_relation(AFFECTED_KEYS);
 	}
 	steps_phase_done(state, "delete");
@@ -757,8 +749,6 @@ steps_full(RefreshState *state)
 							 source_condition(lfirst(lc), BTLessEqualStrategyNumber,
 											  2 * foreach_current_index(lc) + 2));
 	state->counts.inserted =
-		step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM %s v%s", target,
-								   view_columns(state, NULL), view_columns(state, "v"),
-								   sql_relation(projection->view), where.data));
+		step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM %s v%s", target, view_columns(state, NULL), view_columns(state, "v"), sql_relation(projection->view), where.data));
 	steps_phase_done(state, "insert");
 }

@@ -45,8 +45,7 @@ store_execute(const char *sql, int nargs, Oid *types, Datum *values, const char 
 
 	table_close(rel, NoLock);
 	GetUserIdAndSecContext(&userid, &sec_context);
-	SetUserIdAndSecContext(owner, sec_context | SECURITY_LOCAL_USERID_CHANGE |
-						   SECURITY_NOFORCE_RLS);
+	SetUserIdAndSecContext(owner, sec_context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
 	result = SPI_execute_with_args(sql, nargs, types, values, nulls, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
@@ -302,7 +301,8 @@ store_save_watermarks(const Projection *projection, const char *definition)
 	values[0] = ObjectIdGetDatum(projection->target);
 	values[1] = CStringGetTextDatum(definition);
 	store_execute("UPDATE " STORE_SCHEMA ".projection_definition SET view_definition = $2"
-				  " WHERE projection = $1", 2, types, values, NULL);
+				  " WHERE projection = $1",
+				  2, types, values, NULL);
 }
 
 /* Delete what is stored of a projection. */

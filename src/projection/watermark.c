@@ -105,8 +105,7 @@ watermark_read_bounds(Projection *projection)
 			bool		isnull;
 			Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 
-			if (!isnull && (!source->has_watermark ||
-							watermark_compare(source, value, source->watermark) > 0))
+			if (!isnull && (!source->has_watermark || watermark_compare(source, value, source->watermark) > 0))
 			{
 				MemoryContext old = MemoryContextSwitchTo(context);
 
@@ -137,9 +136,7 @@ watermark_wait_for_writers(const Projection *projection)
 	{
 		ProjectionSource *source = lfirst(lc);
 
-		relids = list_concat_unique_oid(relids, source->inherit ?
-										find_all_inheritors(source->relid, AccessShareLock, NULL) :
-										list_make1_oid(source->relid));
+		relids = list_concat_unique_oid(relids, source->inherit ? find_all_inheritors(source->relid, AccessShareLock, NULL) : list_make1_oid(source->relid));
 	}
 
 	locks = GetLockStatusData();
