@@ -96,7 +96,7 @@ SELECT merge_engine.alter_projection('p_delete_insert', unique_key => '{n}');
 SELECT short(merge_engine.refresh_projection('p_delete_insert'));
 SELECT merge_engine.alter_projection('p_delete_insert', mode => 'insert');
 SELECT short(merge_engine.refresh_projection('p_delete_insert'));
-SELECT relacl FROM pg_class WHERE oid = 'p_delete_insert'::regclass;
+SELECT relacl::text LIKE '%,=r/%' AS readable FROM pg_class WHERE oid = 'p_delete_insert'::regclass;
 \d p_delete_insert
 SELECT p.mode, p.unique_key, p.replace_key, d.when_not_matched FROM merge_engine.projections p JOIN merge_engine.projection_definition d USING (projection) WHERE projection = 'p_delete_insert'::regclass;
 -- a merging projection whose table has been told not to merge
