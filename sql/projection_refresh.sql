@@ -79,6 +79,24 @@ SELECT merge_engine.alter_projection('p_delete_insert');
 SELECT short(merge_engine.refresh_projection('p_delete_insert'));
 SELECT * FROM p_delete_insert ORDER BY id;
 
+-- how a constant prints in a session makes no other view of it, and no other query
+CREATE VIEW dated AS SELECT id, kind, seq FROM item WHERE now() > '2020-02-01 10:00+00';
+SELECT merge_engine.create_projection('p_dated', 'dated', 'delete_insert', '{seq}', replace_key => '{id}',
+    affected_keys => $$SELECT id FROM item WHERE now() > '2020-02-01 10:00+00' AND now() - '2020-02-01'::date > '1 day -00:00:01'$$);
+SELECT affected_keys FROM merge_engine.projection_definition WHERE projection = 'p_dated'::regclass;
+SELECT short(merge_engine.refresh_projection('p_dated'));
+SET timezone = 'Asia/Tokyo';
+SET datestyle = 'SQL, DMY';
+SET intervalstyle = 'sql_standard';
+UPDATE item SET seq = nextval('seq') WHERE id = 3;
+SELECT short(merge_engine.refresh_projection('p_dated'));
+SELECT merge_engine.alter_projection('p_dated');
+SELECT affected_keys FROM merge_engine.projection_definition WHERE projection = 'p_dated'::regclass;
+RESET timezone;
+RESET datestyle;
+RESET intervalstyle;
+SELECT merge_engine.drop_projection('p_dated');
+
 -- switching mode and keys: a full build each; indexes and grants stay
 CREATE INDEX by_kind ON p_delete_insert (kind);
 GRANT SELECT ON p_delete_insert TO PUBLIC;
@@ -156,6 +174,9 @@ SELECT merge_engine.create_projection('p_rls', 'v', 'insert', '{seq}');
 SELECT watermark, current_maximum FROM merge_engine.projections WHERE projection = 'p_owned'::regclass;
 RESET ROLE;
 ALTER TABLE item DISABLE ROW LEVEL SECURITY;
+ALTER TABLE p_owned ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT short(merge_engine.refresh_projection('p_owned'));
+ALTER TABLE p_owned DISABLE ROW LEVEL SECURITY;
 -- privileges taken away are an error, recorded or not
 REVOKE SELECT ON v FROM projection_owner;
 INSERT INTO item VALUES (9, 'c', 9);

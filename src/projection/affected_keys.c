@@ -77,8 +77,11 @@ affected_keys_parse(const char *text)
 static char *
 query_print(Query *query)
 {
-	int			nestlevel = projection_pin_settings("pg_catalog");
-	char	   *text = pg_get_querydef(query, false);
+	int			nestlevel = sql_pin_search_path("pg_catalog");
+	char	   *text;
+
+	(void) sql_pin_text_settings();
+	text = pg_get_querydef(query, false);
 
 	AtEOXact_GUC(false, nestlevel);
 	return text;

@@ -33,6 +33,7 @@
 #include "rewrite/rewriteHandler.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
@@ -553,18 +554,17 @@ lineage_table(const Lineage *lineage, int index)
 }
 
 /*
- * The text of the view and of every view below it.
- *
- * Names are qualified where the search path does not hold them, so the caller must
- * have set the path that refreshes use.  A view replaced by CREATE OR REPLACE has
- * another text.
+ * The text of the view and of every view below it, the same in every session.  A view
+ * replaced by CREATE OR REPLACE has another text.
  */
 char *
 lineage_definition(const Lineage *lineage)
 {
 	StringInfoData all;
 	ListCell   *lc;
+	int			nestlevel = sql_pin_search_path("pg_catalog");
 
+	(void) sql_pin_text_settings();
 	initStringInfo(&all);
 	foreach(lc, lineage->views)
 	{
@@ -574,6 +574,7 @@ lineage_definition(const Lineage *lineage)
 		appendStringInfo(&all, "%s:%s\n", sql_relation(lfirst_oid(lc)),
 						 TextDatumGetCString(definition));
 	}
+	AtEOXact_GUC(false, nestlevel);
 	return all.data;
 }
 

@@ -161,6 +161,8 @@ extern List *fields_resolve(Projection *projection, Lineage *lineage);
 extern List *keys_resolve(const Projection *projection, List *names, const char *argument);
 
 /* sql.c */
+extern int	sql_pin_search_path(const char *search_path);
+extern int	sql_pin_text_settings(void);
 extern char *sql_relation(Oid relid);
 extern char *sql_operator(Oid opno);
 extern char *sql_type(Oid type);
@@ -231,7 +233,6 @@ typedef struct ProjectionUser
 
 extern void projection_enter(ProjectionUser *user, Oid owner);
 extern void projection_leave(ProjectionUser *user);
-extern int	projection_pin_settings(const char *search_path);
 extern void projection_check_shape(const Projection *projection);
 
 #endif							/* PROJECTION_H */

@@ -98,7 +98,7 @@ AS 'MODULE_PATHNAME', 'projection_source_visible' LANGUAGE C STABLE STRICT;
 
 CREATE FUNCTION @extschema@.projection_current_maximum(source regclass, source_column text)
 RETURNS text
-AS 'MODULE_PATHNAME', 'projection_current_maximum' LANGUAGE C VOLATILE STRICT;
+AS 'MODULE_PATHNAME', 'projection_current_maximum' LANGUAGE C STABLE STRICT;
 
 CREATE VIEW @extschema@.projections AS
 SELECT d.projection, d.view, d.mode, d.unique_key, d.replace_key, s.field, s.source,

@@ -26,6 +26,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -51,26 +52,13 @@ typedef struct RefreshHistory
 	TimestampTz finished;
 } RefreshHistory;
 
-/* Set what printing and parsing names must not depend on; returns the nest level. */
-int
-projection_pin_settings(const char *search_path)
-{
-	int			nestlevel = NewGUCNestLevel();
-
-	(void) set_config_option("search_path", search_path, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	return nestlevel;
-}
-
 /* Become the projection's owner, restricted to what a view's functions may do. */
 void
 projection_enter(ProjectionUser *user, Oid owner)
 {
 	GetUserIdAndSecContext(&user->userid, &user->sec_context);
 	SetUserIdAndSecContext(owner, user->sec_context | SECURITY_RESTRICTED_OPERATION);
-	user->nestlevel = projection_pin_settings("pg_catalog, pg_temp");
+	user->nestlevel = sql_pin_search_path("pg_catalog, pg_temp");
 }
 
 /* Become who called again. */
@@ -199,6 +187,12 @@ refresh_work(Projection *projection, bool full_rebuild, RefreshHistory *history,
 	appendStringInfoChar(state.phases, '{');
 
 	projection_check_shape(projection);
+	if (check_enable_rls(projection->target, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row security of projection \"%s\" hides its rows from its owner",
+						get_rel_name(projection->target)),
+				 errhint("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.", sql_relation(projection->target))));
 	projection_resolve(projection, state.lineage);
 	store_load_watermarks(projection);
 	definition = lineage_definition(state.lineage);

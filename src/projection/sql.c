@@ -12,11 +12,50 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_operator.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "projection/projection.h"
+
+/* Set a parameter until the nest level ends. */
+static void
+setting_pin(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * Set the search path, and what else the printing of names depends on.  Returns the
+ * nest level, for AtEOXact_GUC(false, level) to undo it.
+ */
+int
+sql_pin_search_path(const char *search_path)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	setting_pin("search_path", search_path);
+	setting_pin("quote_all_identifiers", "off");
+	return nestlevel;
+}
+
+/*
+ * Set what the text of a value depends on, so that it means the same in every session.
+ * Returns the nest level, as sql_pin_search_path does.
+ */
+int
+sql_pin_text_settings(void)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	setting_pin("datestyle", "ISO, YMD");
+	setting_pin("intervalstyle", "postgres");
+	setting_pin("timezone", "UTC");
+	setting_pin("bytea_output", "hex");
+	setting_pin("extra_float_digits", "3");
+	return nestlevel;
+}
 
 /* A relation's qualified name, quoted. */
 char *

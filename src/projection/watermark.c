@@ -23,6 +23,7 @@
 
 #include "access/nbtree.h"
 #include "access/xact.h"
+#include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -54,6 +55,7 @@
  * read, whoever took a time at or below it has made it known.
  */
 #define START_KNOWN_AFTER_MS 20
+#define START_ASK_TIMES 50
 
 /* Compare two values of a source's column. */
 static int
@@ -118,6 +120,15 @@ watermark_read_bounds(Projection *projection)
 	}
 }
 
+/* VACUUM locks exclusively to truncate, but writes no rows and runs for long. */
+static bool
+backend_is_vacuuming(int pid)
+{
+	PGPROC	   *proc = pid == 0 ? NULL : BackendPidGetProc(pid);
+
+	return proc && (proc->statusFlags & PROC_IN_VACUUM);
+}
+
 /*
  * Wait until the transactions that were writing to a source have ended.
  *
@@ -136,7 +147,16 @@ watermark_wait_for_writers(const Projection *projection)
 	{
 		ProjectionSource *source = lfirst(lc);
 
-		relids = list_concat_unique_oid(relids, source->inherit ? find_all_inheritors(source->relid, AccessShareLock, NULL) : list_make1_oid(source->relid));
+		relids = list_append_unique_oid(relids, source->relid);
+		if (source->inherit)
+			relids = list_concat_unique_oid(relids, find_all_inheritors(source->relid, AccessShareLock, NULL));
+
+		/*
+		 * A row that reaches a partition through its parent gets its value before the
+		 * partition is locked, but not before the parent is.
+		 */
+		if (get_rel_relispartition(source->relid))
+			relids = list_concat_unique_oid(relids, get_partition_ancestors(source->relid));
 	}
 
 	locks = GetLockStatusData();
@@ -150,7 +170,8 @@ watermark_wait_for_writers(const Projection *projection)
 			(lock->holdMask & WRITER_LOCKS) == 0 ||
 			lock->pid == MyProcPid ||
 			!list_member_oid(relids, lock->locktag.locktag_field2) ||
-			!VirtualTransactionIdIsValid(vxid))
+			!VirtualTransactionIdIsValid(vxid) ||
+			backend_is_vacuuming(lock->pid))
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		VirtualXactLock(vxid, true);
@@ -159,11 +180,12 @@ watermark_wait_for_writers(const Projection *projection)
 
 /*
  * When did the oldest running transaction of this database start?  Our own counts:
- * it may write more after the refresh.  Returns false if a transaction is just about
- * to make its start known; then the caller asks again.
+ * it may write more after the refresh.  Returns false if a transaction is about to
+ * make its start known, and the caller can ask again; otherwise its session's start
+ * stands for it.
  */
 static bool
-oldest_transaction_start(TimestampTz *oldest)
+oldest_transaction_start(TimestampTz *oldest, bool ask_again)
 {
 	int			nbackends;
 
@@ -194,7 +216,7 @@ oldest_transaction_start(TimestampTz *oldest)
 			if (!LocalTransactionIdIsValid(compat_proc_lxid(proc)))
 				continue;
 			/* without track_activities only the session's start is known */
-			if (status->st_state != STATE_DISABLED)
+			if (status->st_state != STATE_DISABLED && ask_again)
 				return false;
 			start = status->st_proc_start_timestamp;
 		}
@@ -210,6 +232,7 @@ watermark_cap_timestamps(Projection *projection)
 {
 	TimestampTz oldest = 0;
 	bool		known = false;
+	int			asked = 0;
 	ListCell   *lc;
 
 	foreach(lc, projection->sources)
@@ -225,7 +248,7 @@ watermark_cap_timestamps(Projection *projection)
 			/* the maxima were read before the wait, which counts */
 			CHECK_FOR_INTERRUPTS();
 			pg_usleep(START_KNOWN_AFTER_MS * 1000L);
-			known = oldest_transaction_start(&oldest);
+			known = oldest_transaction_start(&oldest, asked++ < START_ASK_TIMES);
 		}
 		limit = TimestampTzGetDatum(oldest - 1);
 		if (source->type == TIMESTAMPOID)
@@ -238,28 +261,11 @@ watermark_cap_timestamps(Projection *projection)
 	}
 }
 
-/* Settings under which a value's text means the same for every session. */
-static int
-watermark_text_settings(void)
-{
-	int			nestlevel = NewGUCNestLevel();
-
-	(void) set_config_option("datestyle", "ISO, YMD", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	return nestlevel;
-}
-
 /* A value of a source's column as text to store. */
 char *
 watermark_to_text(const ProjectionSource *source, Datum value)
 {
-	int			nestlevel = watermark_text_settings();
+	int			nestlevel = sql_pin_text_settings();
 	Oid			output;
 	bool		varlena;
 	char	   *text;
@@ -274,7 +280,7 @@ watermark_to_text(const ProjectionSource *source, Datum value)
 Datum
 watermark_from_text(const ProjectionSource *source, char *text)
 {
-	int			nestlevel = watermark_text_settings();
+	int			nestlevel = sql_pin_text_settings();
 	Oid			input;
 	Oid			ioparam;
 	Datum		value;
