@@ -394,7 +394,8 @@ merge_write(RefreshState *state, List *keys, int64 rows, bool full)
 	Projection *projection = state->projection;
 	char	   *target = sql_relation(projection->target);
 	ProjectionNotMatched not_matched = full ? NOT_MATCHED_INSERT : projection->not_matched;
-	int64		missing = merge_count_missing(state, keys, not_matched == NOT_MATCHED_ERROR);
+	bool		first = full && step_read_text(state, psprintf("SELECT 'row' FROM %s LIMIT 1", target)) == NULL;
+	int64		missing = first ? rows : merge_count_missing(state, keys, not_matched == NOT_MATCHED_ERROR);
 	char	   *condition = "";
 
 	steps_phase_done(state, "match");
@@ -406,7 +407,7 @@ merge_write(RefreshState *state, List *keys, int64 rows, bool full)
 	state->counts.inserted = not_matched == NOT_MATCHED_INSERT ? missing : 0;
 	steps_phase_done(state, "merge");
 
-	if (full)
+	if (full && !first)
 	{
 		state->counts.deleted =
 			step_write(state, psprintf("DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM " INCREMENT " v WHERE %s)", target, keys_equal_sql(keys, "t", "v")));
@@ -726,19 +727,14 @@ steps_incremental(RefreshState *state)
  * In mode insert a row with a part above a bound is left out: the next refresh appends
  * it.  In the other modes it may come now, and is replaced by itself later.
  */
-void
-steps_full(RefreshState *state)
+static void
+steps_replace_all(RefreshState *state)
 {
 	Projection *projection = state->projection;
 	char	   *target = sql_relation(projection->target);
 	StringInfoData where;
 	ListCell   *lc;
 
-	if (projection->mode == PROJECTION_MERGE)
-	{
-		steps_merge(state, true);
-		return;
-	}
 	state->counts.deleted = step_write(state, psprintf("DELETE FROM %s", target));
 	steps_phase_done(state, "delete");
 
@@ -751,4 +747,23 @@ steps_full(RefreshState *state)
 	state->counts.inserted =
 		step_write(state, psprintf("INSERT INTO %s (%s) SELECT %s FROM %s v%s", target, view_columns(state, NULL), view_columns(state, "v"), sql_relation(projection->view), where.data));
 	steps_phase_done(state, "insert");
+}
+
+/* Build the projection anew. */
+void
+steps_full(RefreshState *state)
+{
+	if (state->projection->mode == PROJECTION_MERGE)
+		steps_merge(state, true);
+	else
+		steps_replace_all(state);
+
+	/*
+	 * Without statistics the next refresh would read the whole table to delete a few
+	 * keys.  Who holds the lock may be waiting for us: then autovacuum will do it.
+	 */
+	if (SPI_execute(psprintf("ANALYZE (SKIP_LOCKED) %s", sql_relation(state->projection->target)),
+					false, 0) < 0)
+		elog(ERROR, "could not analyze a projection");
+	steps_phase_done(state, "analyze");
 }
