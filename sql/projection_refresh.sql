@@ -132,6 +132,11 @@ GRANT SELECT ON v TO projection_owner;
 SET ROLE projection_owner;
 SELECT merge_engine.create_projection('p_owned', 'v', 'delete_insert', '{seq}', replace_key => '{id}');
 RESET ROLE;
+GRANT SELECT (seq) ON item TO projection_owner;
+SET ROLE projection_owner;
+-- the way from the source to the key is read as the owner, too
+SELECT merge_engine.create_projection('p_owned', 'v', 'delete_insert', '{seq}', replace_key => '{id}');
+RESET ROLE;
 GRANT SELECT (id, seq) ON item TO projection_owner;
 SET ROLE projection_owner;
 SELECT merge_engine.create_projection('p_owned', 'v', 'delete_insert', '{seq}', replace_key => '{id}');

@@ -223,17 +223,59 @@ projection_resolve(Projection *projection, Lineage *lineage)
 	}
 }
 
-/* Check a new definition. */
+/* Have the executor check the privileges that a query will need, without running it. */
+static void
+query_check_privileges(const char *sql, Oid type)
+{
+	Oid			types[] = {type, type};
+	Datum		values[] = {(Datum) 0, (Datum) 0};
+
+	if (SPI_execute_with_args(psprintf("EXPLAIN %s", sql), 2, types, values, "nn", false, 0) < 0)
+		elog(ERROR, "could not plan \"%s\"", sql);
+}
+
+/* Refuse a definition that the current user has not the privileges to refresh. */
+static void
+projection_check_privileges(const Projection *projection, Lineage *lineage)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List	   *queries = list_make1(psprintf("SELECT * FROM %s", sql_relation(projection->view)));
+	ListCell   *lc;
+
+	if (projection->affected_keys)
+		queries = lappend(queries, projection->affected_keys);
+	foreach(lc, queries)
+		query_check_privileges(lfirst(lc), INT4OID);
+	MemoryContextSwitchTo(context);
+	if (projection->mode != PROJECTION_DELETE_INSERT || projection->affected_keys)
+		return;
+	foreach(lc, projection->sources)
+	{
+		List	   *keys = keys_resolve(projection, projection->replace_key, "replace_key");
+		ProjectionSource *source = lfirst(lc);
+
+		query_check_privileges(derivation_keys_sql(lineage, source, 0, keys,
+												   derivation_key_columns(lineage, keys)),
+							   source->type);
+		MemoryContextSwitchTo(context);
+	}
+}
+
+/* Check a new definition.  SPI must be connected. */
 static void
 projection_validate(Projection *projection)
 {
+	Lineage    *lineage;
+
 	if (projection->incremental_fields == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("incremental_fields must not be NULL"),
 				 errhint("Name one output column of the view for each source.")));
 	view_check(projection->view);
-	projection_resolve(projection, lineage_of_view(projection->view));
+	lineage = lineage_of_view(projection->view);
+	projection_resolve(projection, lineage);
+	projection_check_privileges(projection, lineage);
 }
 
 /* Run a statement as the current user. */
