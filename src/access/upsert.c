@@ -31,9 +31,22 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+
+/*
+ * May the user see any row of the table?  Constraints show him those columns
+ * of a failing row that he has sent; but those of a merged row may be stored
+ * ones.
+ */
+static bool
+upsert_may_show(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ALL) == ACLCHECK_OK;
+}
 
 /*
  * Name the key that was being merged.  Its text is made by output functions,
@@ -51,6 +64,10 @@ upsert_error_callback(void *arg)
 
 	if (error->rows == NULL || error->rows[0]->values == NULL)
 		return;
+	if ((geterrcode() == ERRCODE_CHECK_VIOLATION ||
+		 geterrcode() == ERRCODE_NOT_NULL_VIOLATION) &&
+		!upsert_may_show(target->relid))
+		errdetail("The merged row is not shown to those who may not read all of its columns.");
 	if (target->pkey != NULL &&
 		(category == ERRCODE_DATA_EXCEPTION ||
 		 category == ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION ||
