@@ -60,7 +60,7 @@ SELECT * FROM "a'; DROP TABLE x; --";
 SELECT table_name, sequence_fields FROM merge_engine.tables WHERE table_name::text ~ 'DROP';
 ALTER TABLE "a'; DROP TABLE x; --" RENAME "q'q" TO "r"" , ""s";
 INSERT INTO "a'; DROP TABLE x; --" VALUES (1, 1, 3);
-SELECT reloptions FROM pg_class WHERE relname ~ 'DROP TABLE x';
+SELECT reloptions FROM pg_class WHERE relname ~ 'DROP TABLE x' ORDER BY reloptions IS NULL;
 DROP TABLE "a'; DROP TABLE x; --";
 
 -- an aggregate function of one's own runs with the rights of who inserts, by

@@ -123,7 +123,7 @@ INSERT INTO r VALUES (1, NULL, 16, 16);
 RESET ROLE;
 ALTER TABLE r ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_rls_user;
-COPY r FROM stdin;
+\copy r FROM /dev/null
 RESET ROLE;
 
 -- restrictive policies are named
