@@ -58,7 +58,7 @@ cluster_install() {
 	done
 	mkdir -p "$PGBIN"
 	cp "$("$PG_CONFIG" --bindir)"/* "$PGBIN/"
-	find "$WORK/server" -name 'merge_engine*' -delete
+	find "$WORK/server" -depth -name 'merge_engine*' -exec rm -rf {} +
 	make -s -C "$ROOT" with_llvm=no install DESTDIR="$WORK/server" >"$WORK/build.log" 2>&1 ||
 		{ cat "$WORK/build.log" >&2; return 1; }
 	export PGBIN PATH="$PGBIN:$PATH"
