@@ -307,3 +307,99 @@ RETURNS trigger
 AS 'MODULE_PATHNAME', 'merge_engine_trigger'
 LANGUAGE C;
 COMMENT ON FUNCTION @extschema@.merge_trigger() IS 'merges rows before they are inserted; its arguments are the options of a merge table';
+
+-- ---------------------------------------------------------------------------
+-- What is remembered and explained: versions, tombstones, inspection, counters
+
+CREATE TYPE @extschema@.versions;
+
+-- output is STABLE: the names of columns are the catalog's
+CREATE FUNCTION @extschema@.versions_in(cstring)
+RETURNS @extschema@.versions
+AS 'MODULE_PATHNAME', 'merge_engine_versions_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.versions_out(@extschema@.versions)
+RETURNS cstring
+AS 'MODULE_PATHNAME', 'merge_engine_versions_out'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.versions_recv(internal)
+RETURNS @extschema@.versions
+AS 'MODULE_PATHNAME', 'merge_engine_versions_recv'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.versions_send(@extschema@.versions)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'merge_engine_versions_send'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.versions (
+	INPUT = @extschema@.versions_in,
+	OUTPUT = @extschema@.versions_out,
+	RECEIVE = @extschema@.versions_recv,
+	SEND = @extschema@.versions_send,
+	STORAGE = extended
+);
+COMMENT ON TYPE @extschema@.versions IS 'which sequence value set each column of a merged row';
+
+CREATE FUNCTION @extschema@.jsonb(@extschema@.versions)
+RETURNS pg_catalog.jsonb
+AS 'MODULE_PATHNAME', 'merge_engine_versions_to_jsonb'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE CAST (@extschema@.versions AS pg_catalog.jsonb)
+WITH FUNCTION @extschema@.jsonb(@extschema@.versions);
+
+CREATE FUNCTION @extschema@.versions_cmp(@extschema@.versions, @extschema@.versions)
+RETURNS integer AS 'MODULE_PATHNAME', 'merge_engine_versions_cmp'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_eq(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_eq'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_ne(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_ne'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_lt(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_lt'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_le(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_le'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_gt(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_gt'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.versions_ge(@extschema@.versions, @extschema@.versions)
+RETURNS boolean AS 'MODULE_PATHNAME', 'merge_engine_versions_ge'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR @extschema@.= (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_eq, COMMUTATOR = OPERATOR(@extschema@.=),
+	NEGATOR = OPERATOR(@extschema@.<>), RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE OPERATOR @extschema@.<> (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_ne, COMMUTATOR = OPERATOR(@extschema@.<>),
+	NEGATOR = OPERATOR(@extschema@.=), RESTRICT = neqsel, JOIN = neqjoinsel);
+CREATE OPERATOR @extschema@.< (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_lt, COMMUTATOR = OPERATOR(@extschema@.>),
+	NEGATOR = OPERATOR(@extschema@.>=));
+CREATE OPERATOR @extschema@.<= (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_le, COMMUTATOR = OPERATOR(@extschema@.>=),
+	NEGATOR = OPERATOR(@extschema@.>));
+CREATE OPERATOR @extschema@.> (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_gt, COMMUTATOR = OPERATOR(@extschema@.<),
+	NEGATOR = OPERATOR(@extschema@.<=));
+CREATE OPERATOR @extschema@.>= (
+	LEFTARG = @extschema@.versions, RIGHTARG = @extschema@.versions,
+	FUNCTION = @extschema@.versions_ge, COMMUTATOR = OPERATOR(@extschema@.<=),
+	NEGATOR = OPERATOR(@extschema@.<));
+
+-- so that whole rows can be compared: DISTINCT, EXCEPT, REPLICA IDENTITY FULL
+CREATE OPERATOR CLASS @extschema@.versions_ops DEFAULT FOR TYPE @extschema@.versions USING btree AS
+	OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
+	OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,
+	FUNCTION 1 @extschema@.versions_cmp(@extschema@.versions, @extschema@.versions);

@@ -28,6 +28,15 @@
 bool
 key_fold_is_possible(const MergePlan *plan, const bool *named)
 {
+	/* in a row that is made up, NULL must mean absent, and versions are its own */
+	if (plan->carried >= 0 ||
+		(plan->versions >= 0 && (named == NULL || named[plan->versions])))
+		return false;
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (plan->columns[c].null_clears)
+			return false;
+	}
 	switch (plan->engine)
 	{
 		case MERGE_DEDUPLICATE:

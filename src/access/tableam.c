@@ -18,6 +18,7 @@
 #include "access/merge_tableam.h"
 #include "access/statement.h"
 #include "access/upsert.h"
+#include "access/versions_by_hand.h"
 #include "access/write_buffer.h"
 #include "access/xact.h"
 #include "catalog/index.h"
@@ -64,6 +65,7 @@ merge_tuple_insert(Relation relation, TupleTableSlot *slot, CommandId cid,
 		target = statement_target(relation, slot);
 	if (target == NULL)
 	{
+		versions_by_hand_insert(relation, slot);
 		heap_routine->tuple_insert(relation, slot, cid, options, bistate);
 		return;
 	}
@@ -127,6 +129,8 @@ merge_multi_insert(Relation relation, TupleTableSlot **slots, int nslots,
 	target = statement_target(relation, slots[0]);
 	if (target == NULL)
 	{
+		for (int i = 0; i < nslots; i++)
+			versions_by_hand_insert(relation, slots[i]);
 		heap_routine->multi_insert(relation, slots, nslots, cid, options, bistate);
 		return;
 	}
@@ -167,6 +171,7 @@ merge_tuple_insert_speculative(Relation relation, TupleTableSlot *slot,
 							   BulkInsertState bistate, uint32 token)
 {
 	index_shim_forget();
+	versions_by_hand_insert(relation, slot);
 	heap_routine->tuple_insert_speculative(relation, slot, cid, options,
 										   bistate, token);
 }
@@ -196,6 +201,7 @@ merge_tuple_update(Relation relation, ItemPointer tid, TupleTableSlot *slot,
 )
 {
 	index_shim_forget();
+	versions_by_hand_update(relation, tid, slot);
 	return heap_routine->tuple_update(relation, tid, slot, cid, snapshot,
 									  crosscheck, wait, failure, lockmode,
 									  update_indexes);

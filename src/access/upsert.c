@@ -29,6 +29,7 @@
 #include "access/upsert.h"
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "merge/versions.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -251,6 +252,7 @@ upsert_merge(Upsert *upsert, bool *fresh)
 	else
 		key_memory_merge(target->memory, entry, target->state,
 						 upsert->rows, upsert->nrows);
+	versions_store(target->plan, target->state);
 	return entry;
 }
 

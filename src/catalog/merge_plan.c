@@ -198,10 +198,7 @@ cached_plan_compile(Relation relation)
 	ErrorContextCallback callback;
 	CachedPlan *result = NULL;
 	MergeOptions *options;
-
-	/* without a key there is nothing to merge by, whatever the options say */
-	if (!OidIsValid(merge_plan_primary_key(relation)))
-		return NULL;
+	bool		has_key = OidIsValid(merge_plan_primary_key(relation));
 
 	callback.callback = stored_options_error;
 	callback.arg = relation;
@@ -213,7 +210,15 @@ cached_plan_compile(Relation relation)
 									ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(context);
 	options = merge_plan_options(relation);
-	if (options != NULL)
+
+	/*
+	 * Without a key there is nothing to merge by, whatever the options say; but
+	 * versions are kept all the same.  Not so in the copy that a rewrite makes:
+	 * what is written there is the table's own already.
+	 */
+	if (options != NULL &&
+		(has_key || (options->versions_field != NULL &&
+					 !OidIsValid(relation->rd_rel->relrewrite))))
 	{
 		result = palloc0(sizeof(CachedPlan));
 		result->plan = *merge_plan_compile(relation, options);
@@ -281,12 +286,11 @@ plan_cache_fill(Relation relation)
 	return entry;
 }
 
-/* The rules of an open table, or NULL when it does not merge. */
-MergePlan *
-merge_plan_get(Relation relation)
+/* The rules of an open table, with or without a key; not yet in use. */
+static CachedPlan *
+cached_plan_find(Relation relation)
 {
 	PlanEntry  *entry = last_entry;
-	CachedPlan *plan;
 
 	if (entry == NULL || !entry->valid ||
 		entry->relid != RelationGetRelid(relation))
@@ -295,12 +299,38 @@ merge_plan_get(Relation relation)
 		last_entry = entry;
 	}
 
-	plan = entry->plan;
-	if (plan == NULL)
-		return NULL;
+	return entry->plan;
+}
+
+/* Use a plan. */
+static MergePlan *
+cached_plan_use(CachedPlan *plan)
+{
 	if (plan->users++ == 0)
 		dlist_push_head(&plans_in_use, &plan->node);
 	return &plan->plan;
+}
+
+/* The rules of an open table, or NULL when it does not merge. */
+MergePlan *
+merge_plan_get(Relation relation)
+{
+	CachedPlan *plan = cached_plan_find(relation);
+
+	if (plan == NULL || plan->plan.nkeys == 0)
+		return NULL;
+	return cached_plan_use(plan);
+}
+
+/* The rules of an open table that has a versions column, or NULL. */
+MergePlan *
+merge_plan_get_versions(Relation relation)
+{
+	CachedPlan *plan = cached_plan_find(relation);
+
+	if (plan == NULL || plan->plan.versions < 0)
+		return NULL;
+	return cached_plan_use(plan);
 }
 
 /* Give a plan back. */

@@ -22,6 +22,13 @@
  * ERRCODE_INVALID_OBJECT_DEFINITION when a stored option has lost its meaning.
  */
 extern MergePlan *merge_plan_get(Relation relation);
+
+/*
+ * merge_plan_get_versions
+ *		The rules of an open table that has a versions column, else NULL.  They
+ *		may lack the primary key, so that nothing can be merged by them.
+ */
+extern MergePlan *merge_plan_get_versions(Relation relation);
 extern void merge_plan_release(MergePlan *plan);
 
 /*

@@ -12,7 +12,7 @@
 #include "access/attnum.h"
 #include "access/htup_details.h"
 #include "catalog/functions.h"
-#include "catalog/merge_plan.h"
+#include "catalog/merge_plan_builder.h"
 #include "catalog/nearest_name.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
@@ -23,20 +23,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* What one compilation works on. */
-typedef struct PlanBuilder
-{
-	Relation	relation;
-	TupleDesc	desc;
-	const MergeOptions *options;
-	MergePlan  *plan;
-	FieldOption **functions;	/* by column: its explicit function, or NULL */
-} PlanBuilder;
-
-#define builder_table(builder) RelationGetRelationName((builder)->relation)
-
 /* The column of that name that an option names; an error if there is none. */
-static int
+int
 builder_column(PlanBuilder *builder, const char *option, const char *name)
 {
 	NearestName nearest;
@@ -181,6 +169,7 @@ builder_order(PlanBuilder *builder, SequenceOrder *order, const char *option,
 	order->ncolumns = list_length(names);
 	order->columns = palloc(sizeof(int) * order->ncolumns);
 	order->sort = palloc0(sizeof(SortSupportData) * order->ncolumns);
+	order->types = palloc(sizeof(Oid) * order->ncolumns);
 	order->typlen = palloc(sizeof(int16) * order->ncolumns);
 	order->typbyval = palloc(sizeof(bool) * order->ncolumns);
 	foreach(cell, names)
@@ -196,6 +185,7 @@ builder_order(PlanBuilder *builder, SequenceOrder *order, const char *option,
 					 errdetail("Its type %s has no default btree order.",
 							   format_type_be(TupleDescAttr(builder->desc, column)->atttypid)),
 					 errhint("Use a column of an ordered type, such as bigint or timestamptz.")));
+		order->types[n] = getBaseType(TupleDescAttr(builder->desc, column)->atttypid);
 		order->typlen[n] = TupleDescAttr(builder->desc, column)->attlen;
 		order->typbyval[n] = TupleDescAttr(builder->desc, column)->attbyval;
 		order->columns[n++] = column;
@@ -277,6 +267,10 @@ builder_group_check(PlanBuilder *builder, const GroupOption *option, int index)
 		what = "is a column of \"sequence.field\"";
 	else if (index == builder->plan->rowkind)
 		what = "is the column of \"rowkind.field\"";
+	else if (index == builder->plan->versions)
+		what = "is the column of \"versions.field\"";
+	else if (index == builder->plan->carried)
+		what = "is the column of \"columns.field\"";
 	else if (column->group >= 0)
 		what = "already belongs to a sequence group";
 	else if (column->group_sequence >= 0)
@@ -399,6 +393,8 @@ builder_function_options(PlanBuilder *builder, AggregatorColumn *aggregator)
 		if (strcmp(field->column, aggregator->column) != 0 ||
 			strcmp(field->name, "aggregate-function") == 0)
 			continue;
+		if (strcmp(field->name, "explicit-null") == 0)
+			continue;
 		if (strcmp(field->name, "ignore-retract") == 0)
 		{
 			(void) parse_bool(field->value, &aggregator->ignore_retract);
@@ -487,7 +483,7 @@ builder_column_function(PlanBuilder *builder, int index)
 
 	if (column->dropped || column->generated || column->key ||
 		column->sequence || column->group_sequence >= 0 ||
-		index == plan->rowkind)
+		index == plan->rowkind || index == plan->versions || index == plan->carried)
 		return;
 	if (name == NULL && plan->engine == MERGE_AGGREGATION)
 		name = "last_non_null_value";
@@ -535,7 +531,7 @@ builder_functions(PlanBuilder *builder)
 		int			index = builder_column(builder, field->option, field->column);
 
 		if (plan->columns[index].key || plan->columns[index].aggregator ||
-			builder->functions[index])
+			builder->functions[index] || strcmp(field->name, "explicit-null") == 0)
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
@@ -562,7 +558,7 @@ builder_engine_only(PlanBuilder *builder, bool given, const char *option,
 }
 
 /* Refuse two options that exclude each other. */
-static void
+void
 builder_exclusive(PlanBuilder *builder, bool both, const char *one,
 				  const char *other)
 {
@@ -632,6 +628,8 @@ builder_memory(PlanBuilder *builder)
 
 	if (plan->ngroups > 0 && plan->rowkind >= 0 && !plan->ignore_delete)
 		return MERGE_MEMORY_VERSIONS;
+	if (plan->versions >= 0)
+		memory = MERGE_MEMORY_VERSIONS;
 	if (plan->sequence == NULL)
 		return MERGE_MEMORY_NONE;
 	if (plan->engine == MERGE_PARTIAL_UPDATE)
@@ -669,11 +667,15 @@ merge_plan_compile(Relation relation, const MergeOptions *options)
 
 	plan->engine = options->engine;
 	plan->table = pstrdup(RelationGetRelationName(relation));
+	plan->relid = RelationGetRelid(relation);
 	builder_columns(&builder);
 	builder_sequence(&builder);
 	builder_rowkind(&builder);
+	builder_versions(&builder);
+	builder_carried(&builder);
 	builder_groups(&builder);
 	builder_functions(&builder);
+	builder_explicit_null(&builder);
 	builder_deletes(&builder);
 	plan->memory = builder_memory(&builder);
 	return plan;

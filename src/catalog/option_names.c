@@ -25,6 +25,9 @@ static const char *const table_options[] = {
 	"sequence.field",
 	"sequence.field.sort-order",
 	"rowkind.field",
+	"versions.field",
+	"columns.field",
+	"explicit-null",
 	"ignore-delete",
 	"ignore-update-before",
 	"partial-update.remove-record-on-delete",
@@ -47,6 +50,7 @@ static const char *const column_options[] = {
 	"sequence-group",
 	"aggregate-function",
 	"ignore-retract",
+	"explicit-null",
 	NULL
 };
 

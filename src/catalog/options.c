@@ -25,6 +25,7 @@ typedef enum OptionType
 	OPTION_TYPE_ENGINE,
 	OPTION_TYPE_SORT_ORDER,
 	OPTION_TYPE_BOOLEAN,
+	OPTION_TYPE_EXPLICIT_NULL,
 	OPTION_TYPE_COLUMN,
 	OPTION_TYPE_COLUMNS,
 	OPTION_TYPE_TEXT
@@ -42,6 +43,9 @@ static const OptionDefinition table_definitions[] = {
 	{"sequence.field", OPTION_TYPE_COLUMNS, true},
 	{"sequence.field.sort-order", OPTION_TYPE_SORT_ORDER, true},
 	{"rowkind.field", OPTION_TYPE_COLUMN, true},
+	{"versions.field", OPTION_TYPE_COLUMN, true},
+	{"columns.field", OPTION_TYPE_COLUMN, false},
+	{"explicit-null", OPTION_TYPE_EXPLICIT_NULL, false},
 	{"ignore-delete", OPTION_TYPE_BOOLEAN, false},
 	{"ignore-update-before", OPTION_TYPE_BOOLEAN, false},
 	{"partial-update.remove-record-on-delete", OPTION_TYPE_BOOLEAN, false},
@@ -56,6 +60,7 @@ static const OptionDefinition column_definitions[] = {
 	{"sequence-group", OPTION_TYPE_COLUMNS, true},
 	{"aggregate-function", OPTION_TYPE_TEXT, true},
 	{"ignore-retract", OPTION_TYPE_BOOLEAN, false},
+	{"explicit-null", OPTION_TYPE_EXPLICIT_NULL, false},
 	{NULL, OPTION_TYPE_TEXT, true}
 };
 
@@ -67,6 +72,8 @@ static const char *const engine_names[] = {
 };
 
 static const char *const sort_orders[] = {"ascending", "descending"};
+
+static const char *const explicit_nulls[] = {"absent", "clear"};
 
 /* The definition of a canonical option name. */
 static const OptionDefinition *
@@ -294,6 +301,9 @@ option_canonical_value(const char *name, const char *value)
 		case OPTION_TYPE_SORT_ORDER:
 			return pstrdup(sort_orders[enum_value(name, value, sort_orders,
 												  lengthof(sort_orders))]);
+		case OPTION_TYPE_EXPLICIT_NULL:
+			return pstrdup(explicit_nulls[enum_value(name, value, explicit_nulls,
+													 lengthof(explicit_nulls))]);
 		case OPTION_TYPE_BOOLEAN:
 			return pstrdup(boolean_value(name, value) ? "true" : "false");
 		case OPTION_TYPE_COLUMN:
@@ -476,6 +486,9 @@ options_parse_field(MergeOptions *result, const MergeOption *option,
 	field->value = option->value;
 	if (strcmp(suffix, "ignore-retract") == 0)
 		(void) boolean_value(option->name, option->value);
+	if (strcmp(suffix, "explicit-null") == 0)
+		(void) enum_value(option->name, option->value, explicit_nulls,
+						  lengthof(explicit_nulls));
 	result->fields = lappend(result->fields, field);
 }
 
@@ -504,6 +517,13 @@ options_parse_one(MergeOptions *result, const MergeOption *option)
 	}
 	else if (strcmp(name, "rowkind.field") == 0)
 		result->rowkind_field = column_value(name, value);
+	else if (strcmp(name, "versions.field") == 0)
+		result->versions_field = column_value(name, value);
+	else if (strcmp(name, "columns.field") == 0)
+		result->columns_field = column_value(name, value);
+	else if (strcmp(name, "explicit-null") == 0)
+		result->explicit_null = enum_value(name, value, explicit_nulls,
+										   lengthof(explicit_nulls)) == 1;
 	else if (strcmp(name, "ignore-delete") == 0)
 		result->ignore_delete = boolean_value(name, value);
 	else if (strcmp(name, "ignore-update-before") == 0)

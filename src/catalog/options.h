@@ -56,6 +56,9 @@ typedef struct MergeOptions
 	bool		has_sort_order; /* sequence.field.sort-order is given */
 	bool		descending;		/* sequence.field.sort-order */
 	char	   *rowkind_field;	/* or NULL */
+	char	   *versions_field; /* or NULL */
+	char	   *columns_field;	/* or NULL */
+	bool		explicit_null;	/* explicit-null = clear */
 	bool		ignore_delete;
 	bool		ignore_update_before;
 	bool		pu_remove_on_delete;	/* partial-update.remove-record-on-delete */

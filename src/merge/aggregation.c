@@ -19,7 +19,7 @@ aggregation_folds(const MergePlan *plan, int c)
 
 	return column->aggregator != NULL && !column->dropped &&
 		!column->generated && !column->key && !column->sequence &&
-		c != plan->rowkind;
+		c != plan->rowkind && c != plan->versions && c != plan->carried;
 }
 
 /* Fold a row's value into one column. */
@@ -29,25 +29,38 @@ aggregation_combine_column(const MergePlan *plan, MergeState *state, int c,
 {
 	const FieldAggregator *function = plan->columns[c].aggregator->function;
 	SequenceValue *version = state->versions ? &state->versions[c] : NULL;
+	bool		newest = function->order == AGGREGATOR_NEWEST;
+	bool		oldest = function->order == AGGREGATOR_OLDEST;
 	NullableDatum input = {
 		.value = row->values[c],
 		.isnull = row->isnull[c]
 	};
 
+	/* NULL is a value to some functions, and where the row's NULL counts */
 	if (input.isnull && !function->takes_null)
-		return;
-	if (version != NULL && function->order == AGGREGATOR_NEWEST)
 	{
-		if (sequence_compare(plan->sequence, row->sequence, *version) < 0)
+		if (!(newest || oldest) || !merge_row_gives(plan, row, c))
 			return;
-		*version = row->sequence;
+		/* the function itself would skip it */
+		if (version == NULL)
+		{
+			if (newest)
+				state->isnull[c] = true;
+			return;
+		}
 	}
-	if (version != NULL && function->order == AGGREGATOR_OLDEST)
+	if (version != NULL && (newest || oldest))
 	{
-		if (*version != NULL &&
-			sequence_compare(plan->sequence, row->sequence, *version) >= 0)
+		SequenceValue incoming = MergeRowVersion(row, c);
+
+		if (row->versions != NULL &&
+			sequence_compare(plan->sequence, incoming, state->removed) < 0)
 			return;
-		*version = row->sequence;
+		if (newest ? sequence_compare(plan->sequence, incoming, *version) < 0 :
+			*version != NULL && (incoming == NULL ||
+								 sequence_compare(plan->sequence, incoming, *version) >= 0))
+			return;
+		*version = incoming;
 		merge_take_column(state, c, row);
 		return;
 	}
@@ -76,6 +89,35 @@ aggregation_retract_column(const MergePlan *plan, MergeState *state, int c,
 }
 
 /*
+ * A removal that came late, or that another copy of the key has seen: what is
+ * known to be older goes.
+ */
+static void
+aggregation_bring_removal(const MergePlan *plan, MergeState *state,
+						  SequenceValue removed)
+{
+	if (sequence_compare(plan->sequence, removed, state->removed) < 0)
+		return;
+	state->removed = removed;
+	if (state->exists &&
+		sequence_compare(plan->sequence, removed, state->row_version) >= 0)
+		state->exists = false;
+	for (int c = 0; state->exists && state->versions != NULL && c < plan->natts; c++)
+	{
+		AggregatorOrder order;
+
+		if (!aggregation_folds(plan, c) || state->versions[c] == NULL ||
+			sequence_compare(plan->sequence, removed, state->versions[c]) < 0)
+			continue;
+		order = plan->columns[c].aggregator->function->order;
+		if (order != AGGREGATOR_NEWEST && order != AGGREGATOR_OLDEST)
+			continue;
+		state->isnull[c] = true;
+		state->versions[c] = NULL;
+	}
+}
+
+/*
  * aggregation_apply
  *		Gives each column's value to its function.  Raises
  *		ERRCODE_FEATURE_NOT_SUPPORTED where a function cannot retract.
@@ -84,14 +126,20 @@ void
 aggregation_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
 {
 	bool		retract = RowKindIsRetract(row->kind);
-	bool		first = !state->exists;
+	bool		first;
 
+	if (row->removed != NULL)
+		aggregation_bring_removal(plan, state, row->removed);
+	if (plan->sequence != NULL &&
+		sequence_compare(plan->sequence, row->sequence, state->removed) < 0)
+		return;
 	if (row->kind == ROWKIND_DELETE && plan->remove_on_delete)
 	{
 		state->exists = false;
 		state->removed = row->sequence;
 		return;
 	}
+	first = !state->exists;
 	if (first)
 		merge_create_row(plan, state, row);
 	for (int c = 0; c < plan->natts; c++)
@@ -106,7 +154,8 @@ aggregation_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
 				aggregation_retract_column(plan, state, c, row);
 		}
 		else if (named ||
-				 plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST)
+				 (!row->lists &&
+				  plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST))
 			aggregation_combine_column(plan, state, c, row, first);
 	}
 	merge_advance(plan, state, row);
@@ -144,7 +193,9 @@ aggregation_put_under(const MergePlan *plan, MergeState *state, int c,
 				return;
 			break;
 		case AGGREGATOR_OLDEST:
-			if (late->versions[c] == NULL)
+			if (late->versions[c] == NULL ||
+				(state->versions[c] != NULL &&
+				 sequence_compare(plan->sequence, late->versions[c], state->versions[c]) >= 0))
 				return;
 			break;
 	}
@@ -160,9 +211,12 @@ aggregation_retract_late(const MergePlan *plan, MergeState *state,
 {
 	for (int c = 0; c < plan->natts; c++)
 	{
-		if (aggregation_folds(plan, c) && MergeRowNames(row, c) &&
-			plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST)
+		if (!aggregation_folds(plan, c) || !MergeRowNames(row, c))
+			continue;
+		if (plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST)
 			merge_retract(plan, state, c, row);
+		else if (plan->versions >= 0)
+			aggregation_retract_column(plan, state, c, row);
 	}
 }
 
@@ -181,10 +235,19 @@ aggregation_fold_late(const MergePlan *plan, MergeState *state,
 	{
 		if (rows[i]->kind == ROWKIND_DELETE)
 		{
+			aggregation_bring_removal(plan, state, rows[i]->sequence);
 			rows += i + 1;
 			nrows -= i + 1;
 			break;
 		}
+	}
+
+	/* what a removal has ended does not come back */
+	while (nrows > 0 &&
+		   sequence_compare(plan->sequence, rows[0]->sequence, state->removed) < 0)
+	{
+		rows++;
+		nrows--;
 	}
 
 	for (int i = 0; i < nrows; i++)

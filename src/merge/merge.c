@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "merge/merge.h"
+#include "merge/versions.h"
 #include "utils/datum.h"
 
 static const char *const engine_names[] = {
@@ -34,10 +35,11 @@ merge_engine_name(MergeEngine engine)
 /*
  * merge_row_init
  *		Completes a row whose values, isnull and named are set: reads its kind
- *		and sequence, and makes the sequence fields that the statement does not
- *		name NULL (SEMANTICS, rule 32), in the arrays given.  The sequence is
- *		allocated in CurrentMemoryContext.  Raises
- *		ERRCODE_INVALID_PARAMETER_VALUE for a bad row kind.
+ *		and sequence, the columns that it lists and the versions that it brings,
+ *		and makes the sequence fields that the statement does not name NULL
+ *		(SEMANTICS, rule 32), in the arrays given.  What is read is allocated in
+ *		CurrentMemoryContext.  Raises ERRCODE_INVALID_PARAMETER_VALUE for a bad
+ *		row kind, ERRCODE_UNDEFINED_COLUMN for an unknown column in its list.
  */
 void
 merge_row_init(const MergePlan *plan, MergeRow *row)
@@ -53,6 +55,7 @@ merge_row_init(const MergePlan *plan, MergeRow *row)
 		row->kind = rowkind_parse(plan, kind);
 	}
 
+	merge_row_carry(plan, row);
 	if (row->named != NULL)
 	{
 		for (int c = 0; c < plan->natts; c++)
@@ -67,11 +70,12 @@ merge_row_init(const MergePlan *plan, MergeRow *row)
 	row->sequence = NULL;
 	if (plan->sequence != NULL)
 		row->sequence = sequence_read(plan->sequence, row->values, row->isnull);
+	versions_read_row(plan, row);
 }
 
 /*
  * merge_row_copy
- *		A copy of a row that depends on nothing but its named array, in
+ *		A copy of a row that depends on nothing but its statement's named array, in
  *		CurrentMemoryContext.
  */
 MergeRow *
@@ -91,6 +95,15 @@ merge_row_copy(const MergePlan *plan, const MergeRow *row)
 	}
 	if (plan->sequence != NULL)
 		copy->sequence = sequence_read(plan->sequence, copy->values, copy->isnull);
+	if (row->versions != NULL)
+		versions_read_row(plan, copy);
+	if (row->lists)
+	{
+		bool	   *named = palloc(plan->natts * sizeof(bool));
+
+		memcpy(named, row->named, plan->natts * sizeof(bool));
+		copy->named = named;
+	}
 	return copy;
 }
 
@@ -108,6 +121,10 @@ merge_row_free(const MergePlan *plan, MergeRow *row)
 	}
 	if (row->sequence != NULL)
 		pfree(row->sequence);
+	if (row->versions != NULL)
+		pfree(row->versions);
+	if (row->lists)
+		pfree(unconstify(bool *, row->named));
 	pfree(row->values);
 	pfree(row->isnull);
 	pfree(row);
@@ -148,10 +165,10 @@ merge_state_clear(const MergePlan *plan, MergeState *state)
 
 /*
  * merge_state_load
- *		Makes the state that of a stored row of which nothing else is known:
- *		every column counts as set by the row's sequence, except NULLs of
- *		columns to which NULL is no value.  The state points into the arrays'
- *		values.
+ *		Makes the state that of a stored row.  Unless its versions column says
+ *		otherwise, every column counts as set by the row's sequence, except
+ *		NULLs of columns to which NULL is no value.  The state points into the
+ *		arrays' values.  Raises ERRCODE_DATA_CORRUPTED for a bad versions value.
  */
 void
 merge_state_load(const MergePlan *plan, MergeState *state,
@@ -168,13 +185,9 @@ merge_state_load(const MergePlan *plan, MergeState *state,
 	if (state->versions == NULL)
 		return;
 	for (int c = 0; c < plan->natts; c++)
-	{
-		const AggregatorColumn *aggregator = plan->columns[c].aggregator;
-
-		if (!isnull[c] ||
-			(aggregator != NULL && aggregator->function->takes_null))
-			state->versions[c] = state->row_version;
-	}
+		state->versions[c] = versions_implied(plan, c, isnull[c], state->row_version);
+	if (plan->versions >= 0 && !isnull[plan->versions])
+		versions_read(plan, values[plan->versions], state->versions, &state->removed);
 }
 
 /* Does the column's version decide whether a row's value is taken? */

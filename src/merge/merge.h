@@ -54,6 +54,7 @@ typedef struct SequenceOrder
 	int		   *columns;		/* indexes into the row arrays */
 	SortSupportData *sort;		/* one for each column; NULLs first, never
 								 * reversed */
+	Oid		   *types;			/* of the columns; a domain's base type */
 	int16	   *typlen;			/* of each column's type, as is typbyval */
 	bool	   *typbyval;
 	bool		descending;		/* smaller values are newer; NULL stays lowest */
@@ -78,6 +79,7 @@ typedef struct MergeColumn
 	int			group;			/* the group that protects it, or -1 */
 	int			group_sequence; /* the group that it orders, or -1 */
 	bool		has_default;
+	bool		null_clears;	/* explicit-null: a NULL that is given counts */
 	AggregatorColumn *aggregator;	/* NULL: a plain column */
 	FmgrInfo   *coerce;			/* fits a result to the column's typmod; or
 								 * NULL */
@@ -104,6 +106,12 @@ typedef struct MergePlan
 	bool		ignore_update_before;
 	bool		remove_on_delete;	/* of the table's engine */
 	MergeMemory memory;
+	Oid			relid;
+	int			versions;		/* the versions column, or -1 */
+	int			carried;		/* the column that lists a row's columns, or -1 */
+
+	/* makes a versions value of other origin the table's own */
+	Datum		(*versions_adopt) (const struct MergePlan *plan, Datum value);
 } MergePlan;
 
 /* The values of a table's or a group's sequence fields in one row. */
@@ -122,6 +130,10 @@ typedef struct MergeRow
 	RowKind		kind;
 	SequenceValue sequence;		/* of sequence.field; NULL without */
 	uint64		arrival;		/* its place among the rows of its statement */
+	bool		lists;			/* the row itself lists its columns: named is its
+								 * list, and NULLs in there count */
+	SequenceValue *versions;	/* by column, where the row brings them; or NULL */
+	SequenceValue removed;		/* the removal that it brings, or NULL */
 } MergeRow;
 
 /*
@@ -142,6 +154,10 @@ typedef struct MergeState
 								 * sequence, or no memory */
 	SequenceValue removed;		/* sequence of the newest removal, or NULL */
 } MergeState;
+
+/* The version of what a row gives for a column. */
+#define MergeRowVersion(row, column) \
+	((row)->versions != NULL ? (row)->versions[column] : (row)->sequence)
 
 #define MergeRowNames(row, column) ((row)->named == NULL || (row)->named[column])
 
@@ -183,12 +199,16 @@ extern void merge_create_row(const MergePlan *plan, MergeState *state,
 							 const MergeRow *row);
 extern void merge_advance(const MergePlan *plan, MergeState *state,
 						  const MergeRow *row);
+extern bool merge_row_gives(const MergePlan *plan, const MergeRow *row, int column);
 extern void merge_take_column(MergeState *state, int column,
 							  const MergeRow *row);
 extern void merge_combine(const MergePlan *plan, MergeState *state, int column,
 						  NullableDatum input, bool first, bool late);
 extern void merge_retract(const MergePlan *plan, MergeState *state, int column,
 						  const MergeRow *row);
+
+/* carried.c */
+extern void merge_row_carry(const MergePlan *plan, MergeRow *row);
 
 /* sequence.c */
 extern SequenceValue sequence_read(const SequenceOrder *order,

@@ -18,16 +18,17 @@ partial_update_is_free(const MergePlan *plan, int c)
 
 	return !column->dropped && !column->generated && !column->key &&
 		!column->sequence && column->group < 0 && column->group_sequence < 0 &&
-		c != plan->rowkind;
+		c != plan->rowkind && c != plan->versions && c != plan->carried;
 }
 
 /*
- * Remove the row as of a retraction: what is newer than the retraction stays,
- * so that the order of the rows of a statement does not matter.
+ * Remove the row as of a removal that a row is, or brings: what is newer than
+ * the removal stays, so that the order of the rows of a statement does not
+ * matter.
  */
 static void
 partial_update_remove(const MergePlan *plan, MergeState *state,
-					  const MergeRow *row)
+					  const MergeRow *row, SequenceValue removed)
 {
 	const SequenceOrder *order = plan->sequence;
 
@@ -36,12 +37,12 @@ partial_update_remove(const MergePlan *plan, MergeState *state,
 		state->exists = false;
 		return;
 	}
-	if (sequence_compare(order, row->sequence, state->removed) < 0)
+	if (sequence_compare(order, removed, state->removed) < 0)
 		return;
-	state->removed = row->sequence;
+	state->removed = removed;
 	if (!state->exists)
 		return;
-	if (sequence_compare(order, row->sequence, state->row_version) >= 0)
+	if (sequence_compare(order, removed, state->row_version) >= 0)
 	{
 		state->exists = false;
 		return;
@@ -49,7 +50,7 @@ partial_update_remove(const MergePlan *plan, MergeState *state,
 	for (int c = 0; c < plan->natts; c++)
 	{
 		if (!partial_update_is_free(plan, c) || state->versions[c] == NULL ||
-			sequence_compare(order, row->sequence, state->versions[c]) < 0)
+			sequence_compare(order, removed, state->versions[c]) < 0)
 			continue;
 		/* what is newer began a new row, with DEFAULTs where it names nothing */
 		if (MergeRowNames(row, c))
@@ -68,13 +69,17 @@ partial_update_free_columns(const MergePlan *plan, MergeState *state,
 	for (int c = 0; c < plan->natts; c++)
 	{
 		if (!partial_update_is_free(plan, c) || !MergeRowNames(row, c) ||
-			row->isnull[c])
+			!merge_row_gives(plan, row, c))
 			continue;
 		if (state->versions != NULL)
 		{
-			if (sequence_compare(plan->sequence, row->sequence, state->versions[c]) < 0)
+			SequenceValue version = MergeRowVersion(row, c);
+
+			if (sequence_compare(plan->sequence, version, state->versions[c]) < 0 ||
+				(row->versions != NULL &&
+				 sequence_compare(plan->sequence, version, state->removed) < 0))
 				continue;
-			state->versions[c] = row->sequence;
+			state->versions[c] = version;
 		}
 		merge_take_column(state, c, row);
 	}
@@ -139,7 +144,11 @@ partial_update_group(const MergePlan *plan, const SequenceGroup *group,
 				.isnull = row->isnull[c]
 			};
 
-			merge_combine(plan, state, c, input, standing.first, !standing.newer);
+			if (input.isnull && standing.newer && merge_row_gives(plan, row, c) &&
+				plan->columns[c].aggregator->function->order == AGGREGATOR_NEWEST)
+				state->isnull[c] = true;
+			else
+				merge_combine(plan, state, c, input, standing.first, !standing.newer);
 		}
 		else if (standing.newer)
 			merge_take_column(state, c, row);
@@ -197,7 +206,7 @@ partial_update_retract(const MergePlan *plan, MergeState *state,
 	if (plan->remove_on_delete)
 	{
 		if (row->kind == ROWKIND_DELETE)
-			partial_update_remove(plan, state, row);
+			partial_update_remove(plan, state, row, row->sequence);
 		return;
 	}
 	if (plan->ngroups == 0)
@@ -245,6 +254,8 @@ partial_update_apply(const MergePlan *plan, MergeState *state,
 		partial_update_retract(plan, state, row);
 		return;
 	}
+	if (row->removed != NULL)
+		partial_update_remove(plan, state, row, row->removed);
 	if (plan->sequence != NULL &&
 		sequence_compare(plan->sequence, row->sequence, state->removed) < 0)
 		return;

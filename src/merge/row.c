@@ -19,6 +19,22 @@ merge_take_column(MergeState *state, int column, const MergeRow *row)
 }
 
 /*
+ * merge_row_gives
+ *		Does a row give a value for a named column to which NULL is no value?
+ *		A NULL counts where the table says so, where the row itself lists the
+ *		column, and where another copy of the key was given it.
+ */
+bool
+merge_row_gives(const MergePlan *plan, const MergeRow *row, int column)
+{
+	if (!row->isnull[column])
+		return true;
+	if (row->versions != NULL)
+		return row->versions[column] != NULL;
+	return row->lists || plan->columns[column].null_clears;
+}
+
+/*
  * merge_take_row
  *		Makes the row the state's row, whole.
  */
@@ -52,7 +68,8 @@ merge_create_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
 			column->aggregator != NULL &&
 			column->aggregator->function->order != AGGREGATOR_NEWEST;
 
-		if (column->key || (!MergeRowNames(row, c) && !contributes))
+		if (column->key ||
+			(!MergeRowNames(row, c) && !contributes && c != plan->carried))
 			merge_take_column(state, c, row);
 		else
 			state->isnull[c] = true;

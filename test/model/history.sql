@@ -14,7 +14,8 @@ CREATE FUNCTION model.define(name text, engine text, fields text, groups text[] 
 	sequence text[] DEFAULT '{}', descending bool DEFAULT false, rowkind text DEFAULT NULL,
 	ignore_delete bool DEFAULT false, ignore_update_before bool DEFAULT false,
 	remove_on_delete bool DEFAULT false, default_function text DEFAULT NULL,
-	partial_names bool DEFAULT false)
+	partial_names bool DEFAULT false, versions bool DEFAULT false, tombstones bool DEFAULT false,
+	explicit_null bool DEFAULT false)
 RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -60,7 +61,8 @@ BEGIN
 	INSERT INTO model.rules
 	SELECT count(*) + 1, define.name, define.engine, parsed, parsed_groups, define.sequence,
 		define.descending, define.rowkind, define.ignore_delete, define.ignore_update_before,
-		define.remove_on_delete, define.default_function, define.partial_names
+		define.remove_on_delete, define.default_function, define.partial_names,
+		define.versions, define.tombstones, define.explicit_null
 	FROM model.rules;
 END $$;
 
@@ -98,6 +100,15 @@ BEGIN
 	END IF;
 	IF r.remove_on_delete THEN
 		result := result || format('"%s.remove-record-on-delete" = ''true''', r.engine);
+	END IF;
+	IF r.versions THEN
+		result := result || '"versions.field" = ''v'''::text;
+	END IF;
+	IF r.tombstones THEN
+		result := result || '"tombstones" = ''true'''::text;
+	END IF;
+	IF r.explicit_null THEN
+		result := result || '"explicit-null" = ''clear'''::text;
 	END IF;
 	IF r.default_function IS NOT NULL THEN
 		result := result || format('"fields.default-aggregate-function" = %L', r.default_function);
@@ -154,6 +165,10 @@ BEGIN
 		items := items || item;
 		backward := item || backward;
 	END LOOP;
+	IF r.versions THEN
+		items := items || 'v merge_engine.versions'::text;
+		backward := 'v merge_engine.versions'::text || backward;
+	END IF;
 	IF r.id % 5 = 0 THEN
 		RETURN NEXT format('CREATE TABLE history.t (%s) PARTITION BY HASH (k);', array_to_string(items, ', '));
 		FOR i IN 0 .. 1 LOOP
@@ -348,7 +363,7 @@ BEGIN
 					rules_id, s.statement);
 			WHEN 'copy' THEN
 				RETURN NEXT format('COPY history.t%s FROM stdin;',
-					CASE WHEN columns = model.columns(r) THEN target ELSE format(' (%s)', list) END);
+					CASE WHEN columns = model.columns(r) AND NOT r.versions THEN target ELSE format(' (%s)', list) END);
 				RETURN QUERY
 					SELECT (SELECT string_agg(model.copy_text(t.row ->> name), E'\t' ORDER BY i)
 							FROM unnest(columns) WITH ORDINALITY c(name, i))
@@ -400,6 +415,9 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	f model.field;
 BEGIN
+	IF r.versions THEN
+		fields := fields - 'v';
+	END IF;
 	FOREACH f IN ARRAY r.fields LOOP
 		IF f.function = 'listagg' AND fields ->> f.name ~ '^\s*$' THEN
 			fields := fields || jsonb_build_object(f.name, NULL);

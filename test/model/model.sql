@@ -45,7 +45,10 @@ CREATE TABLE model.rules (
 	ignore_update_before bool NOT NULL DEFAULT false,
 	remove_on_delete bool NOT NULL DEFAULT false,
 	default_function text,		-- fields.default-aggregate-function
-	partial_names bool NOT NULL DEFAULT false	-- do statements leave columns out?
+	partial_names bool NOT NULL DEFAULT false,	-- do statements leave columns out?
+	versions bool NOT NULL DEFAULT false,		-- is there a versions column?
+	tombstones bool NOT NULL DEFAULT false,
+	explicit_null bool NOT NULL DEFAULT false	-- explicit-null = clear
 );
 
 -- The input: rows of statements, in input order.  "fields" has the columns that
@@ -360,7 +363,8 @@ DECLARE
 	row jsonb;
 BEGIN
 	FOREACH row IN ARRAY sorted LOOP
-		CONTINUE WHEN model.kind_of(r, row) LIKE '-%' OR NOT model.given(row -> f.name);
+		CONTINUE WHEN model.kind_of(r, row) LIKE '-%' OR NOT row ? f.name
+			OR NOT (r.explicit_null OR model.given(row -> f.name));
 		IF stored IS NULL OR
 			model.sequence_value(r.sequence, row, r.descending) >=
 			model.sequence_value(r.sequence, stored, r.descending) THEN
@@ -371,7 +375,7 @@ BEGIN
 	END LOOP;
 	IF newer IS NOT NULL THEN
 		RETURN newer;
-	ELSIF model.given(stored -> f.name) THEN
+	ELSIF model.given(stored -> f.name) OR (r.explicit_null AND stored IS NOT NULL) THEN
 		RETURN stored -> f.name;
 	ELSIF stored IS NULL AND NOT sorted[1] ? f.name THEN
 		RETURN model.default_of(f);
@@ -549,7 +553,9 @@ BEGIN
 	RETURN model.set_newest(r, result, stored, sorted, cardinality(r.groups) = 0);
 END $$;
 
--- Replays the whole history of one table.
+-- Replays the whole history of one table.  Where nothing is forgotten (a versions
+-- column, tombstones), a statement leaves what all rows so far, taken together,
+-- give: that is the promise that arrival never matters.
 CREATE FUNCTION model.replay(rules_id int) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -558,6 +564,7 @@ DECLARE
 	stored jsonb;
 	result jsonb;
 	prefix jsonb;
+	before jsonb[] := '{}';
 BEGIN
 	SELECT * INTO r FROM model.rules WHERE id = rules_id;
 	FOR s IN
@@ -567,10 +574,16 @@ BEGIN
 		GROUP BY statement, k ORDER BY statement, k
 	LOOP
 		SELECT fields INTO stored FROM model.expected WHERE rules = rules_id AND k = s.k;
-		result := model.fold(r, stored, s.rows);
+		IF r.versions OR r.tombstones THEN
+			SELECT coalesce(array_agg(h.fields ORDER BY h.statement, h.n), '{}') INTO before
+			FROM model.history h
+			WHERE h.rules = rules_id AND h.k = s.k AND h.statement < s.statement;
+			stored := NULL;
+		END IF;
+		result := model.fold(r, stored, before || s.rows);
 		IF s.method = 'returning' THEN
 			FOR i IN 1 .. cardinality(s.rows) LOOP
-				prefix := model.fold(r, stored, s.rows[: i]);
+				prefix := model.fold(r, stored, before || s.rows[: i]);
 				INSERT INTO model.returned
 				VALUES (rules_id, s.statement, s.numbers[i], prefix);
 			END LOOP;

@@ -155,3 +155,21 @@ SELECT model.define('aggregation, ignore-delete', 'aggregation',
 SELECT model.define('aggregation, ignore-update-before', 'aggregation',
 	'a int sum; op text; b int last_non_null_value; s int; c text last_value', rowkind => 'op',
 	ignore_update_before => true, sequence => '{s}');
+
+-- NULLs that clear
+SELECT model.define('partial-update, explicit-null', 'partial-update',
+	'a int; b text; s int; c bool', sequence => '{s}', explicit_null => true, partial_names => true);
+SELECT model.define('partial-update, explicit-null, no sequence', 'partial-update',
+	'a int; b text; c bool', explicit_null => true, partial_names => true);
+
+-- a versions column
+SELECT model.define('versions', 'partial-update',
+	'a int; b text; s int; c bool; d numeric', sequence => '{s}', versions => true);
+SELECT model.define('versions, two sequence fields, descending', 'partial-update',
+	'a int; s1 int; b text; s2 int; c bool', sequence => '{s1,s2}', descending => true, versions => true);
+SELECT model.define('versions, explicit-null, names', 'partial-update',
+	'a int; b text; s int; c bool', sequence => '{s}', explicit_null => true, partial_names => true,
+	versions => true);
+SELECT model.define('versions, aggregation', 'aggregation',
+	'a int sum; b int max; e text last_value; f int last_non_null_value; g text first_value; s int; '
+	'h int first_non_null_value; n text; o numeric sum', sequence => '{s}', versions => true);
