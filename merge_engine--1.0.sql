@@ -403,3 +403,32 @@ CREATE OPERATOR CLASS @extschema@.versions_ops DEFAULT FOR TYPE @extschema@.vers
 	OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
 	OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,
 	FUNCTION 1 @extschema@.versions_cmp(@extschema@.versions, @extschema@.versions);
+
+-- removed keys of tables with option tombstones; the library reads and writes it
+CREATE TABLE @extschema@.tombstones (
+	table_name pg_catalog.regclass NOT NULL,
+	key text[] COLLATE pg_catalog."C" NOT NULL,
+	sequence text[] NOT NULL,
+	removed_at timestamptz NOT NULL,
+	PRIMARY KEY (table_name, key)
+) USING heap;
+COMMENT ON TABLE @extschema@.tombstones IS 'removed keys of merge tables, and the sequence of their removal';
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.tombstones', '');
+
+CREATE FUNCTION @extschema@.purge_tombstones(table_name pg_catalog.regclass, older_than interval DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'merge_engine_purge_tombstones'
+LANGUAGE C;
+COMMENT ON FUNCTION @extschema@.purge_tombstones(pg_catalog.regclass, interval)
+IS 'forgets removals older than the interval, or than the table''s tombstones.retention';
+
+CREATE FUNCTION @extschema@.forget_dropped()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'merge_engine_forget_dropped'
+LANGUAGE C;
+COMMENT ON FUNCTION @extschema@.forget_dropped() IS 'forgets what is remembered of dropped tables';
+
+CREATE EVENT TRIGGER merge_engine_sql_drop ON sql_drop
+WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE')
+EXECUTE FUNCTION @extschema@.forget_dropped();
+ALTER EVENT TRIGGER merge_engine_sql_drop ENABLE ALWAYS;

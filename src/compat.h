@@ -21,7 +21,11 @@
 #include "utils/backend_status.h"
 #include "utils/regproc.h"
 #if PG_VERSION_NUM >= 160000
+#include "catalog/pg_class_d.h"
 #include "parser/parse_relation.h"
+#include "storage/relfilelocator.h"
+#else
+#include "storage/relfilenode.h"
 #endif
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 180000
@@ -87,6 +91,22 @@ compat_forget_generated(ResultRelInfo *result_rel)
 	result_rel->ri_GeneratedExprsU = NULL;
 #endif
 }
+
+/* A table access method's callback for a new file, and what names the file. */
+#if PG_VERSION_NUM < 160000
+#define compat_relation_set_new_file relation_set_new_filenode
+typedef RelFileNode compat_RelFile;
+#else
+#define compat_relation_set_new_file relation_set_new_filelocator
+typedef RelFileLocator compat_RelFile;
+#endif
+
+/* Does a user own a table? */
+#if PG_VERSION_NUM < 160000
+#define compat_owns_table(relid, role) pg_class_ownercheck(relid, role)
+#else
+#define compat_owns_table(relid, role) object_ownercheck(RelationRelationId, relid, role)
+#endif
 
 /* The columns that an INSERT names, offset as in RangeTblEntry. */
 static inline Bitmapset *

@@ -37,6 +37,7 @@ struct KeyEntry
 
 	/* MERGE_MEMORY_LOG */
 	bool		base_exists;
+	SequenceValue base_removed;	/* the removal of a key without a row */
 	Datum	   *base_values;
 	bool	   *base_isnull;
 	MergeRow  **rows;			/* in merge_rows_compare's order */
@@ -183,7 +184,10 @@ key_memory_load(const KeyMemory *memory, const KeyEntry *entry, MergeState *stat
 {
 	const MergePlan *plan = memory->plan;
 
-	state->removed = entry->removed;
+	/* a removal that another session has committed since is newer */
+	if (plan->sequence != NULL &&
+		sequence_compare(plan->sequence, entry->removed, state->removed) > 0)
+		state->removed = entry->removed;
 	state->hidden = entry->hidden;
 	if (state->hidden)
 	{
@@ -249,7 +253,10 @@ key_memory_merge(KeyMemory *memory, KeyEntry *entry, MergeState *state,
 	if (entry->base_exists)
 		merge_state_load(plan, state, entry->base_values, entry->base_isnull);
 	else
+	{
 		merge_state_clear(plan, state);
+		state->removed = entry->base_removed;
+	}
 	merge_fold(plan, state, key_memory_interleave(plan, entry, rows, nrows),
 			   entry->nrows + nrows);
 }
@@ -305,12 +312,14 @@ key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
  *		Remembers what rows have led to: the state, stored at the TID (NULL: no
  *		row is stored), unless the stored row says it all.  entry is the key's,
  *		or NULL.  fresh says that the entry was not current; then base is
- *		the stored row that they met (NULL: none).
+ *		the stored row that they met (NULL: none; then base_removed is what
+ *		was known of its removal).
  */
 void
 key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 				const Datum *base_values, const bool *base_isnull,
-				const MergeState *state, MergeRow **rows, int nrows,
+				SequenceValue base_removed, const MergeState *state,
+				MergeRow **rows, int nrows,
 				const ItemPointerData *stored)
 {
 	const MergePlan *plan = memory->plan;
@@ -331,6 +340,7 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 	{
 		entry->nrows = 0;
 		entry->base_exists = base_values != NULL;
+		sequence_assign(plan->sequence, &entry->base_removed, base_removed);
 		if (entry->base_exists)
 			key_memory_copy_row(plan, base_values, base_isnull,
 								&entry->base_values, &entry->base_isnull);

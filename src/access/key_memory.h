@@ -22,6 +22,7 @@ extern void key_memory_merge(KeyMemory *memory, KeyEntry *entry,
 							 MergeState *state, MergeRow **rows, int nrows);
 extern void key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 							const Datum *base_values, const bool *base_isnull,
+							SequenceValue base_removed,
 							const MergeState *state,
 							MergeRow **rows, int nrows,
 							const ItemPointerData *stored);

@@ -17,14 +17,17 @@
 #include "access/index_shim.h"
 #include "access/merge_tableam.h"
 #include "access/statement.h"
+#include "access/tombstones.h"
 #include "access/upsert.h"
 #include "access/versions_by_hand.h"
 #include "access/write_buffer.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
+#include "compat.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/syscache.h"
 #include "utils/inval.h"
 
 /* A table that has heap's routine for the time of a scan by heap_getnext. */
@@ -207,6 +210,29 @@ merge_tuple_update(Relation relation, ItemPointer tid, TupleTableSlot *slot,
 									  update_indexes);
 }
 
+/*
+ * A new file.  Where the table is there already it is a TRUNCATE's, and what
+ * is remembered of the table's keys goes with the rows.
+ */
+static void
+merge_relation_set_new_file(Relation relation, const compat_RelFile *file,
+							char persistence, TransactionId *freeze_xid,
+							MultiXactId *min_multi)
+{
+	heap_routine->compat_relation_set_new_file(relation, file, persistence,
+											   freeze_xid, min_multi);
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation))))
+		tombstones_forget(RelationGetRelid(relation));
+}
+
+/* TRUNCATE of a table that this transaction has created or truncated. */
+static void
+merge_relation_nontransactional_truncate(Relation relation)
+{
+	heap_routine->relation_nontransactional_truncate(relation);
+	tombstones_forget(RelationGetRelid(relation));
+}
+
 /* TOAST tables are plain heaps. */
 static Oid
 merge_relation_toast_am(Relation relation)
@@ -341,6 +367,8 @@ merge_tableam_init(void)
 	merge_routine.tuple_insert_speculative = merge_tuple_insert_speculative;
 	merge_routine.tuple_delete = merge_tuple_delete;
 	merge_routine.tuple_update = merge_tuple_update;
+	merge_routine.compat_relation_set_new_file = merge_relation_set_new_file;
+	merge_routine.relation_nontransactional_truncate = merge_relation_nontransactional_truncate;
 	merge_routine.relation_toast_am = merge_relation_toast_am;
 	merge_routine.index_build_range_scan = merge_index_build_range_scan;
 	merge_routine.index_validate_scan = merge_index_validate_scan;

@@ -237,7 +237,10 @@ upsert_merge(Upsert *upsert, bool *fresh)
 		merge_state_load(target->plan, target->state,
 						 target->stored->tts_values, target->stored->tts_isnull);
 	else
+	{
 		merge_state_clear(target->plan, target->state);
+		target->state->removed = upsert->tombstone.removed;
+	}
 
 	if (target->memory != NULL && upsert->remember)
 	{
@@ -256,6 +259,35 @@ upsert_merge(Upsert *upsert, bool *fresh)
 	return entry;
 }
 
+/* What is remembered of a key that has no row. */
+static void
+upsert_read_tombstone(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+
+	memset(&upsert->tombstone, 0, sizeof(Tombstone));
+	if (target->plan->tombstones && !upsert->found)
+		tombstone_read(target, upsert->rows[0]->values, &upsert->tombstone);
+}
+
+/*
+ * A key that has no row was removed, perhaps: remember it.  Returns false if a
+ * row has come up meanwhile.
+ */
+static bool
+upsert_remove_nothing(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	SequenceValue removed = target->state->removed;
+
+	if (!target->plan->tombstones || removed == NULL ||
+		sequence_compare(target->plan->sequence, removed, upsert->tombstone.removed) <= 0)
+		return true;
+	tombstone_write(target, upsert->rows[0]->values, removed);
+	upsert_find(upsert);
+	return !upsert->found;
+}
+
 /* One try at a key; false means that another session interfered. */
 static bool
 upsert_try(Upsert *upsert)
@@ -270,10 +302,15 @@ upsert_try(Upsert *upsert)
 	upsert_find(upsert);
 	if (upsert->found && target->row_security != NULL)
 		row_security_check_stored(target, upsert->relation, CMD_SELECT);
+	upsert_read_tombstone(upsert);
 	entry = upsert_merge(upsert, &fresh);
 
 	if (!upsert->found && !state->exists)
+	{
 		upsert->outcome = UPSERT_NOTHING;
+		if (!upsert_remove_nothing(upsert))
+			return false;
+	}
 	else if (!upsert->found)
 	{
 		upsert->outcome = UPSERT_INSERTED;
@@ -300,12 +337,15 @@ upsert_try(Upsert *upsert)
 			return false;
 		if (state->exists)
 			stored_tid = &upsert->written->t_self;
+		else if (target->plan->tombstones && state->removed != NULL)
+			tombstone_write(target, upsert->rows[0]->values, state->removed);
 	}
 
 	if (target->memory != NULL && upsert->remember)
 		key_memory_save(target->memory, entry, fresh,
 						upsert->found ? target->stored->tts_values : NULL,
 						upsert->found ? target->stored->tts_isnull : NULL,
+						upsert->tombstone.removed,
 						state, upsert->rows, upsert->nrows, stored_tid);
 	return true;
 }

@@ -10,6 +10,7 @@
 #include "access/heapam.h"
 #include "access/htup.h"
 #include "access/target.h"
+#include "access/tombstones.h"
 #include "executor/tuptable.h"
 
 /* What became of a key. */
@@ -63,6 +64,7 @@ typedef struct Upsert
 
 	/* results */
 	UpsertOutcome outcome;
+	Tombstone	tombstone;		/* of the key, where it has no row */
 	bool		found;			/* target->stored holds the stored row */
 	HeapTuple	written;		/* the tuple written, if any */
 } Upsert;

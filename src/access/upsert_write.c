@@ -172,12 +172,17 @@ upsert_index(Upsert *upsert, ResultRelInfo *indexes, TupleTableSlot *slot,
 	list_free(recheck);
 }
 
-/* Is an insertion that is taken back to be hidden from logical decoding? */
+/*
+ * Must an insertion be one that can be taken back without a trace?  Logical
+ * decoding must not see it, and sessions that write a tombstone of the key
+ * must not wait for it.
+ */
 static bool
-upsert_is_decoded(const Upsert *upsert)
+upsert_is_speculative(const Upsert *upsert)
 {
-	return RelationIsLogicallyLogged(upsert->relation) &&
-		(upsert->options & HEAP_INSERT_NO_LOGICAL) == 0;
+	return upsert->target->plan->tombstones ||
+		(RelationIsLogicallyLogged(upsert->relation) &&
+		 (upsert->options & HEAP_INSERT_NO_LOGICAL) == 0);
 }
 
 /*
@@ -210,15 +215,16 @@ upsert_take_back(Upsert *upsert, ItemPointer tid)
 /*
  * upsert_insert
  *		Inserts the merged row of a new key.  Returns false if another session
- *		was first; then nothing is left of ours.
+ *		was first, with a row or a tombstone; then nothing is left of ours.
  */
 bool
 upsert_insert(Upsert *upsert)
 {
 	MergeTarget *target = upsert->target;
 	Relation	relation = upsert->relation;
-	bool		speculative = upsert_is_decoded(upsert);
+	bool		speculative = upsert_is_speculative(upsert);
 	int			options = upsert->options;
+	TransactionId busy = InvalidTransactionId;
 	bool		unique;
 
 	upsert_make_merged(upsert);
@@ -232,6 +238,9 @@ upsert_insert(Upsert *upsert)
 	heap_insert(relation, upsert->written, upsert->cid, options, upsert->bistate);
 	target->merged->tts_tid = upsert->written->t_self;
 	unique = upsert_index_primary(upsert, target->merged);
+	if (unique && target->plan->tombstones)
+		unique = tombstone_clear(target, upsert->rows[0]->values,
+								 &upsert->tombstone, &busy);
 	if (speculative)
 	{
 		if (unique)
@@ -244,6 +253,8 @@ upsert_insert(Upsert *upsert)
 	}
 	else if (!unique)
 		upsert_take_back(upsert, &upsert->written->t_self);
+	if (TransactionIdIsValid(busy))
+		XactLockTableWait(busy, relation, NULL, XLTW_None);
 	if (unique)
 		upsert_index(upsert, target->secondary, target->merged, false, false);
 	return unique;
@@ -279,7 +290,7 @@ insert_batch_add(Upsert *upsert)
 	MemoryContext oldcontext;
 	TupleTableSlot **slot;
 
-	if (batch == NULL || upsert->remember || upsert_is_decoded(upsert))
+	if (batch == NULL || upsert->remember || upsert_is_speculative(upsert))
 		return false;
 
 	oldcontext = MemoryContextSwitchTo(batch->context);

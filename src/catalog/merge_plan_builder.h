@@ -29,6 +29,7 @@ extern void builder_exclusive(PlanBuilder *builder, bool both, const char *one,
 /* merge_plan_state.c */
 extern void builder_versions(PlanBuilder *builder);
 extern void builder_carried(PlanBuilder *builder);
+extern void builder_tombstones(PlanBuilder *builder);
 extern void builder_explicit_null(PlanBuilder *builder);
 
 #endif							/* MERGE_PLAN_BUILDER_H */

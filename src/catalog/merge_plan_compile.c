@@ -677,6 +677,7 @@ merge_plan_compile(Relation relation, const MergeOptions *options)
 	builder_functions(&builder);
 	builder_explicit_null(&builder);
 	builder_deletes(&builder);
+	builder_tombstones(&builder);
 	plan->memory = builder_memory(&builder);
 	return plan;
 }

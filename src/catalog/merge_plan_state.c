@@ -1,15 +1,20 @@
 /*
  * merge_plan_state.c
  *	  The options about what a key's state holds beyond its values, and what a
- *	  NULL says: versions.field, columns.field, explicit-null.
+ *	  NULL says: versions.field, tombstones, columns.field, explicit-null.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "catalog/merge_plan_builder.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "catalog/versions_names.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 /* Refuse an option under the engines that take whole rows. */
 static void
@@ -149,4 +154,99 @@ builder_explicit_null(PlanBuilder *builder)
 					 errhint("Leave the option out.")));
 		plan->columns[index].null_clears = pg_strcasecmp(field->value, "clear") == 0;
 	}
+}
+
+/* Do equal values of a key column have the same text? */
+static bool
+key_has_one_text(Oid opclass, Oid type, Oid collation)
+{
+	Oid			opfamily = get_opclass_family(opclass);
+	Oid			input = get_opclass_input_type(opclass);
+	Oid			equal_image = get_opfamily_proc(opfamily, input, input, BTEQUALIMAGE_PROC);
+
+	switch (getBaseType(type))
+	{
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return true;		/* tombstones.c sees to it */
+		case BPCHAROID:
+			return get_collation_isdeterministic(collation);
+	}
+	return OidIsValid(equal_image) &&
+		DatumGetBool(OidFunctionCall1Coll(equal_image, collation, ObjectIdGetDatum(input)));
+}
+
+/* Tombstones keep keys as text: see that this will do. */
+static void
+builder_tombstone_key(PlanBuilder *builder)
+{
+	MergePlan  *plan = builder->plan;
+	Oid			index = merge_plan_primary_key(builder->relation);
+	HeapTuple	tuple;
+	oidvector  *opclasses;
+	oidvector  *collations;
+	bool		isnull;
+
+	if (!OidIsValid(index))
+		return;
+	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for index %u", index);
+	opclasses = (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple,
+															  Anum_pg_index_indclass, &isnull));
+	collations = (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple,
+															   Anum_pg_index_indcollation, &isnull));
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		Oid			type = TupleDescAttr(builder->desc, plan->keys[i])->atttypid;
+
+		if (!key_has_one_text(opclasses->values[i], type, collations->values[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+					 errmsg("option \"tombstones\" of table \"%s\" cannot be used with key column \"%s\"",
+							builder_table(builder), plan->columns[plan->keys[i]].name),
+					 errdetail("Values of type %s can be equal and look different.",
+							   format_type_be(type)),
+					 errhint("Use a key of another type or collation, such as bigint, text or uuid.")));
+	}
+	ReleaseSysCache(tuple);
+}
+
+/* Compile tombstones. */
+void
+builder_tombstones(PlanBuilder *builder)
+{
+	const MergeOptions *options = builder->options;
+	MergePlan  *plan = builder->plan;
+	const char *lacks = NULL;
+
+	if (options->retention != NULL && !options->tombstones)
+		lacks = "tombstones.retention";
+	if (lacks != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("option \"%s\" of table \"%s\" needs option \"tombstones\"",
+						lacks, builder_table(builder)),
+				 errhint("Set \"tombstones\" to true, or leave the option out.")));
+	if (!options->tombstones)
+		return;
+	builder_exclusive(builder, options->ignore_delete, "tombstones", "ignore-delete");
+	if (plan->sequence == NULL)
+		lacks = "sequence.field";
+	else if (plan->rowkind < 0)
+		lacks = "rowkind.field";
+	else if (plan->engine == MERGE_PARTIAL_UPDATE && !options->pu_remove_on_delete)
+		lacks = "partial-update.remove-record-on-delete";
+	else if (plan->engine == MERGE_AGGREGATION && !options->agg_remove_on_delete)
+		lacks = "aggregation.remove-record-on-delete";
+	if (lacks != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("option \"tombstones\" of table \"%s\" needs option \"%s\"",
+						builder_table(builder), lacks),
+				 errdetail("A tombstone remembers the sequence of the -D row that removed a key."),
+				 errhint("Set that option, or leave \"tombstones\" out.")));
+	builder_tombstone_key(builder);
+	plan->tombstones = true;
 }

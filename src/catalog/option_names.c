@@ -28,6 +28,8 @@ static const char *const table_options[] = {
 	"versions.field",
 	"columns.field",
 	"explicit-null",
+	"tombstones",
+	"tombstones.retention",
 	"ignore-delete",
 	"ignore-update-before",
 	"partial-update.remove-record-on-delete",

@@ -17,7 +17,9 @@
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 /* What the value of an option must look like. */
 typedef enum OptionType
@@ -26,6 +28,7 @@ typedef enum OptionType
 	OPTION_TYPE_SORT_ORDER,
 	OPTION_TYPE_BOOLEAN,
 	OPTION_TYPE_EXPLICIT_NULL,
+	OPTION_TYPE_INTERVAL,
 	OPTION_TYPE_COLUMN,
 	OPTION_TYPE_COLUMNS,
 	OPTION_TYPE_TEXT
@@ -46,6 +49,8 @@ static const OptionDefinition table_definitions[] = {
 	{"versions.field", OPTION_TYPE_COLUMN, true},
 	{"columns.field", OPTION_TYPE_COLUMN, false},
 	{"explicit-null", OPTION_TYPE_EXPLICIT_NULL, false},
+	{"tombstones", OPTION_TYPE_BOOLEAN, false},
+	{"tombstones.retention", OPTION_TYPE_INTERVAL, false},
 	{"ignore-delete", OPTION_TYPE_BOOLEAN, false},
 	{"ignore-update-before", OPTION_TYPE_BOOLEAN, false},
 	{"partial-update.remove-record-on-delete", OPTION_TYPE_BOOLEAN, false},
@@ -253,6 +258,19 @@ boolean_value(const char *name, const char *value)
 	return result;
 }
 
+/* Check an interval. */
+static void
+interval_value(const char *name, const char *value)
+{
+	Interval   *interval = DatumGetIntervalP(DirectFunctionCall3(interval_in,
+																 CStringGetDatum(value),
+																 ObjectIdGetDatum(InvalidOid),
+																 Int32GetDatum(-1)));
+
+	if (interval->time < 0 || interval->day < 0 || interval->month < 0)
+		value_error(name, value, "Give an interval that is not negative, such as '30 days'.");
+}
+
 /* A list of columns, each named once. */
 static List *
 columns_value(const char *name, const char *value)
@@ -304,6 +322,9 @@ option_canonical_value(const char *name, const char *value)
 		case OPTION_TYPE_EXPLICIT_NULL:
 			return pstrdup(explicit_nulls[enum_value(name, value, explicit_nulls,
 													 lengthof(explicit_nulls))]);
+		case OPTION_TYPE_INTERVAL:
+			interval_value(name, value);
+			break;
 		case OPTION_TYPE_BOOLEAN:
 			return pstrdup(boolean_value(name, value) ? "true" : "false");
 		case OPTION_TYPE_COLUMN:
@@ -524,6 +545,10 @@ options_parse_one(MergeOptions *result, const MergeOption *option)
 	else if (strcmp(name, "explicit-null") == 0)
 		result->explicit_null = enum_value(name, value, explicit_nulls,
 										   lengthof(explicit_nulls)) == 1;
+	else if (strcmp(name, "tombstones") == 0)
+		result->tombstones = boolean_value(name, value);
+	else if (strcmp(name, "tombstones.retention") == 0)
+		result->retention = value;
 	else if (strcmp(name, "ignore-delete") == 0)
 		result->ignore_delete = boolean_value(name, value);
 	else if (strcmp(name, "ignore-update-before") == 0)

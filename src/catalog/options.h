@@ -58,6 +58,8 @@ typedef struct MergeOptions
 	char	   *rowkind_field;	/* or NULL */
 	char	   *versions_field; /* or NULL */
 	char	   *columns_field;	/* or NULL */
+	bool		tombstones;
+	char	   *retention;		/* tombstones.retention, or NULL */
 	bool		explicit_null;	/* explicit-null = clear */
 	bool		ignore_delete;
 	bool		ignore_update_before;

@@ -13,11 +13,10 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "catalog/plain_text.h"
 #include "catalog/versions_names.h"
 #include "merge/versions.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/datetime.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/jsonb.h"
@@ -169,8 +168,7 @@ versions_to_json(Datum value)
 {
 	VersionsReader reader;
 	StringInfoData json;
-	int			date_style = DateStyle;
-	int			interval_style = IntervalStyle;
+	PlainText	settings;
 
 	if (!versions_begin(&reader, value))
 		return versions_text(value);
@@ -178,17 +176,14 @@ versions_to_json(Datum value)
 	initStringInfo(&json);
 	appendStringInfoChar(&json, '{');
 
-	/* what is written now may be read under other settings */
+	plain_text_begin(&settings, false);
 	PG_TRY();
 	{
-		DateStyle = USE_ISO_DATES;
-		IntervalStyle = INTSTYLE_POSTGRES;
 		json_put_groups(&json, &reader);
 	}
 	PG_FINALLY();
 	{
-		DateStyle = date_style;
-		IntervalStyle = interval_style;
+		plain_text_end(&settings);
 	}
 	PG_END_TRY();
 	appendStringInfoChar(&json, '}');

@@ -189,7 +189,8 @@ aggregation_put_under(const MergePlan *plan, MergeState *state, int c,
 				merge_combine(plan, state, c, input, false, true);
 			return;
 		case AGGREGATOR_NEWEST:
-			if (sequence_compare(plan->sequence, late->versions[c], state->versions[c]) <= 0)
+			if (late->versions[c] == NULL ||
+				sequence_compare(plan->sequence, late->versions[c], state->versions[c]) < 0)
 				return;
 			break;
 		case AGGREGATOR_OLDEST:

@@ -108,6 +108,7 @@ typedef struct MergePlan
 	MergeMemory memory;
 	Oid			relid;
 	int			versions;		/* the versions column, or -1 */
+	bool		tombstones;		/* removed keys are remembered */
 	int			carried;		/* the column that lists a row's columns, or -1 */
 
 	/* makes a versions value of other origin the table's own */

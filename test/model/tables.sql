@@ -173,3 +173,20 @@ SELECT model.define('versions, explicit-null, names', 'partial-update',
 SELECT model.define('versions, aggregation', 'aggregation',
 	'a int sum; b int max; e text last_value; f int last_non_null_value; g text first_value; s int; '
 	'h int first_non_null_value; n text; o numeric sum', sequence => '{s}', versions => true);
+
+-- tombstones
+SELECT model.define('tombstones, deduplicate', 'deduplicate',
+	'a int; op text; s int; b text', rowkind => 'op', sequence => '{s}', tombstones => true);
+SELECT model.define('tombstones, deduplicate, two sequence fields, descending', 'deduplicate',
+	'a int; op text; s1 int; b text; s2 int', rowkind => 'op', sequence => '{s1,s2}', descending => true,
+	tombstones => true);
+SELECT model.define('tombstones, versions, partial-update', 'partial-update',
+	'a int; op text; b text; s int; c bool', rowkind => 'op', remove_on_delete => true,
+	sequence => '{s}', versions => true, tombstones => true);
+SELECT model.define('tombstones, versions, explicit-null, names, partial-update', 'partial-update',
+	'a int; op text; b text; s int; c bool', rowkind => 'op', remove_on_delete => true,
+	sequence => '{s}', explicit_null => true, partial_names => true, versions => true,
+	tombstones => true);
+SELECT model.define('tombstones, versions, aggregation', 'aggregation',
+	'a int; op text; b text last_value; s int', rowkind => 'op', remove_on_delete => true,
+	ignore_update_before => true, sequence => '{s}', versions => true, tombstones => true);

@@ -1,0 +1,502 @@
+/*
+ * tombstones.c
+ *	  What is remembered of removed keys.
+ *
+ * A tombstone is the sequence of the removal of a key that has no row, so that
+ * a row that comes later, but is older, does not bring the key back.  They are
+ * rows of merge_engine.tombstones, an ordinary table: transactions, crashes and
+ * dumps treat them like any other row.  Key and sequence are kept as text,
+ * because a dump may be restored anywhere.
+ *
+ * A key has a row or a tombstone, never both.  Whoever inserts a row and
+ * whoever writes a tombstone for a key that has none must notice each other,
+ * although neither finds anything to lock.  Each writes first and looks for the
+ * other then:
+ *
+ * - An insertion is speculative, and is finished only when no tombstone has
+ *	 appeared or is about to (tombstone_clear).  Otherwise it is taken back
+ *	 before anything is waited for.
+ * - A removal writes the tombstone and then looks for the row again, waiting
+ *	 for insertions that are under way (upsert.c).
+ *
+ * Rows here are read with a dirty snapshot, as upsert.c reads the merge table,
+ * and for the same reasons.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/tombstones.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type_d.h"
+#include "catalog/plain_text.h"
+#include "compat.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+/* The columns of merge_engine.tombstones. */
+enum
+{
+	TOMBSTONE_TABLE,
+	TOMBSTONE_KEY,
+	TOMBSTONE_SEQUENCE,
+	TOMBSTONE_REMOVED_AT,
+	TOMBSTONE_NATTS
+};
+
+/* The open table. */
+typedef struct Tombstones
+{
+	Relation	relation;
+	Relation	index;
+	TupleTableSlot *slot;
+} Tombstones;
+
+/* Open the table; false where the extension is not installed. */
+static bool
+tombstones_open(Tombstones *tombstones, LOCKMODE lockmode)
+{
+	Oid			schema = get_namespace_oid("merge_engine", true);
+	Oid			relid = get_relname_relid("tombstones", schema);
+	Oid			index;
+
+	if (!OidIsValid(relid))
+		return false;
+	tombstones->relation = table_open(relid, lockmode);
+	index = RelationGetPrimaryKeyIndex(tombstones->relation);
+	if (!OidIsValid(index))
+		elog(ERROR, "table merge_engine.tombstones has no primary key");
+	tombstones->index = index_open(index, lockmode);
+	tombstones->slot = table_slot_create(tombstones->relation, NULL);
+	return true;
+}
+
+/* Close it; locks are kept till the end of the transaction. */
+static void
+tombstones_close(Tombstones *tombstones)
+{
+	ExecDropSingleTupleTableSlot(tombstones->slot);
+	index_close(tombstones->index, NoLock);
+	table_close(tombstones->relation, NoLock);
+}
+
+/* Open it for a merge table. */
+static void
+tombstones_open_for(Tombstones *tombstones, const MergeTarget *target, LOCKMODE lockmode)
+{
+	if (!tombstones_open(tombstones, lockmode))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table merge_engine.tombstones, which table \"%s\" needs, does not exist",
+						target->plan->table),
+				 errhint("CREATE EXTENSION merge_engine again, or RESET option \"tombstones\".")));
+}
+
+/*
+ * The text of a value of a key, the same for equal values.  merge_plan_state.c
+ * has refused types of which that is not true.
+ */
+static char *
+tombstone_key_text(Oid type, Datum value)
+{
+	Oid			output;
+	bool		isvarlena;
+	char	   *text;
+
+	if (type == NUMERICOID)
+		return numeric_normalize(DatumGetNumeric(value));
+	getTypeOutputInfo(type, &output, &isvarlena);
+	text = OidOutputFunctionCall(output, value);
+	if (type == BPCHAROID)
+	{
+		for (int i = strlen(text) - 1; i >= 0 && text[i] == ' '; i--)
+			text[i] = '\0';
+	}
+	if (strcmp(text, "-0") == 0 && (type == FLOAT4OID || type == FLOAT8OID))
+		return pstrdup("0");
+	return text;
+}
+
+/* Texts as an array. */
+static Datum
+text_array(char **texts, int ntexts)
+{
+	Datum	   *elements = palloc(ntexts * sizeof(Datum));
+	bool	   *nulls = palloc(ntexts * sizeof(bool));
+	int			lower = 1;
+
+	for (int i = 0; i < ntexts; i++)
+	{
+		nulls[i] = texts[i] == NULL;
+		elements[i] = nulls[i] ? (Datum) 0 : CStringGetTextDatum(texts[i]);
+	}
+	return PointerGetDatum(construct_md_array(elements, nulls, 1, &ntexts, &lower, TEXTOID,
+											  -1, false, TYPALIGN_INT));
+}
+
+/* The key of a row of the merge table. */
+static Datum
+tombstone_key(const MergeTarget *target, const Datum *values)
+{
+	TupleDesc	tupdesc = target->stored->tts_tupleDescriptor;
+	char	  **texts = palloc(target->nkeys * sizeof(char *));
+	PlainText	settings;
+
+	plain_text_begin(&settings, true);
+	PG_TRY();
+	{
+		for (int i = 0; i < target->nkeys; i++)
+		{
+			int			c = target->pkey_columns[i];
+
+			texts[i] = tombstone_key_text(getBaseType(TupleDescAttr(tupdesc, c)->atttypid),
+										  values[c]);
+		}
+	}
+	PG_FINALLY();
+	{
+		plain_text_end(&settings);
+	}
+	PG_END_TRY();
+	return text_array(texts, target->nkeys);
+}
+
+/* A sequence value as text. */
+static Datum
+tombstone_sequence(const SequenceOrder *order, SequenceValue sequence)
+{
+	char	  **texts = palloc0(order->ncolumns * sizeof(char *));
+	PlainText	settings;
+
+	plain_text_begin(&settings, true);
+	PG_TRY();
+	{
+		for (int i = 0; i < order->ncolumns; i++)
+		{
+			Oid			output;
+			bool		isvarlena;
+
+			if (sequence[i].isnull)
+				continue;
+			getTypeOutputInfo(order->types[i], &output, &isvarlena);
+			texts[i] = OidOutputFunctionCall(output, sequence[i].value);
+		}
+	}
+	PG_FINALLY();
+	{
+		plain_text_end(&settings);
+	}
+	PG_END_TRY();
+	return text_array(texts, order->ncolumns);
+}
+
+/* And back again. */
+static SequenceValue
+tombstone_read_sequence(const MergePlan *plan, Datum array)
+{
+	const SequenceOrder *order = plan->sequence;
+	SequenceValue sequence;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &count);
+	if (count != order->ncolumns)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("a tombstone of table \"%s\" does not fit its sequence fields",
+						plan->table),
+				 errhint("Remove the table's tombstones with merge_engine.purge_tombstones.")));
+	sequence = palloc(count * sizeof(NullableDatum));
+	for (int i = 0; i < count; i++)
+	{
+		Oid			input;
+		Oid			ioparam;
+
+		sequence[i].isnull = nulls[i];
+		if (nulls[i])
+			continue;
+		getTypeInputInfo(order->types[i], &input, &ioparam);
+		sequence[i].value = OidInputFunctionCall(input, TextDatumGetCString(elements[i]),
+												 ioparam, -1);
+	}
+	return sequence;
+}
+
+/*
+ * Look for a key's tombstone, into the slot.  Returns whether there is one;
+ * busy receives another transaction that is about to change that, or
+ * InvalidTransactionId.
+ */
+static bool
+tombstones_find(Tombstones *tombstones, Oid relid, Datum key, TransactionId *busy)
+{
+	Relation	index = tombstones->index;
+	ScanKeyData scankeys[2];
+	SnapshotData dirty;
+	IndexScanDesc scan;
+	bool		found = false;
+
+	*busy = InvalidTransactionId;
+	ScanKeyEntryInitialize(&scankeys[0], 0, 1, BTEqualStrategyNumber, InvalidOid,
+						   index->rd_indcollation[0], F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyEntryInitialize(&scankeys[1], 0, 2, BTEqualStrategyNumber, InvalidOid,
+						   index->rd_indcollation[1], F_ARRAY_EQ, key);
+	InitDirtySnapshot(dirty);
+	scan = index_beginscan(tombstones->relation, index, &dirty, 2, 0);
+	index_rescan(scan, scankeys, 2, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, tombstones->slot))
+	{
+		if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax))
+		{
+			*busy = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
+			continue;
+		}
+		found = true;
+		break;
+	}
+	index_endscan(scan);
+	if (!found)
+		ExecClearTuple(tombstones->slot);
+	return found;
+}
+
+/* Find a key's tombstone when nobody is changing it any more. */
+static bool
+tombstones_wait(Tombstones *tombstones, Oid relid, Datum key)
+{
+	TransactionId busy;
+	bool		found;
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found = tombstones_find(tombstones, relid, key, &busy);
+		if (!TransactionIdIsValid(busy))
+			return found;
+		XactLockTableWait(busy, tombstones->relation, NULL, XLTW_None);
+	}
+}
+
+/* As with stored rows: the transaction's snapshot must know of it. */
+static void
+tombstone_check_snapshot(const MergeTarget *target, const TupleTableSlot *slot)
+{
+	TransactionId xmin;
+
+	if (!IsolationUsesXactSnapshot())
+		return;
+	xmin = HeapTupleHeaderGetXmin(((HeapTupleTableSlot *) slot)->tuple->t_data);
+	if (TransactionIdIsCurrentTransactionId(xmin) ||
+		!XidInMVCCSnapshot(xmin, GetActiveSnapshot()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access due to concurrent delete"),
+			 errdetail("A key of table \"%s\" was removed after the transaction's snapshot was taken.",
+					   target->plan->table),
+			 errhint("The transaction might succeed if retried.")));
+}
+
+/*
+ * tombstone_read
+ *		Reads the tombstone of the key in a row's values.  Waits for
+ *		transactions that are changing it.  Allocated in CurrentMemoryContext.
+ *		Raises ERRCODE_T_R_SERIALIZATION_FAILURE for one that the transaction's
+ *		snapshot does not know.
+ */
+void
+tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
+{
+	Tombstones	tombstones;
+
+	memset(tombstone, 0, sizeof(Tombstone));
+	tombstones_open_for(&tombstones, target, AccessShareLock);
+	if (tombstones_wait(&tombstones, target->relid, tombstone_key(target, values)))
+	{
+		bool		isnull;
+		Datum		sequence = slot_getattr(tombstones.slot, TOMBSTONE_SEQUENCE + 1, &isnull);
+
+		tombstone_check_snapshot(target, tombstones.slot);
+		tombstone->found = true;
+		tombstone->tid = tombstones.slot->tts_tid;
+		tombstone->removed = tombstone_read_sequence(target->plan, sequence);
+	}
+	tombstones_close(&tombstones);
+}
+
+/* Delete a tombstone without waiting; false if another transaction is at it. */
+static bool
+tombstones_delete(Relation relation, HeapTuple tuple)
+{
+	TM_FailureData failure;
+	ItemPointerData tid = tuple->t_self;
+
+	/* what this command wrote only a later one can delete */
+	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)) &&
+		HeapTupleHeaderGetCmin(tuple->t_data) >= GetCurrentCommandId(true))
+		CommandCounterIncrement();
+	return heap_delete(relation, &tid, GetCurrentCommandId(true), InvalidSnapshot,
+					   false, &failure, false) == TM_Ok;
+}
+
+/*
+ * tombstone_clear
+ *		A row of the key in values is about to be there for good: removes the
+ *		known tombstone (or none).  Returns false if things have changed since
+ *		it was read; busy receives the transaction to wait for, if any.
+ */
+bool
+tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known,
+				TransactionId *busy)
+{
+	Tombstones	tombstones;
+	bool		found;
+	bool		same;
+
+	tombstones_open_for(&tombstones, target,
+						known->found ? RowExclusiveLock : AccessShareLock);
+	found = tombstones_find(&tombstones, target->relid, tombstone_key(target, values), busy);
+	same = !TransactionIdIsValid(*busy) && found == known->found &&
+		(!found || ItemPointerEquals(&tombstones.slot->tts_tid,
+									 unconstify(ItemPointerData *, &known->tid)));
+	if (same && found)
+		same = tombstones_delete(tombstones.relation,
+								 ((HeapTupleTableSlot *) tombstones.slot)->tuple);
+	tombstones_close(&tombstones);
+	return same;
+}
+
+/* Insert a tombstone; false if another transaction was first. */
+static bool
+tombstones_insert(Tombstones *tombstones, Datum *values)
+{
+	Relation	relation = tombstones->relation;
+	Relation	index = tombstones->index;
+	bool		isnull[TOMBSTONE_NATTS] = {false};
+	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(relation), values, isnull);
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
+	if (index_insert(index, values, isnull, &tuple->t_self, relation,
+					 UNIQUE_CHECK_PARTIAL, false, info))
+		return true;
+	CommandCounterIncrement();
+	simple_heap_delete(relation, &tuple->t_self);
+	return false;
+}
+
+/* Does the tombstone in the slot know of this removal, or a newer one? */
+static bool
+tombstones_knows(const Tombstones *tombstones, const MergePlan *plan, SequenceValue removed)
+{
+	bool		isnull;
+	Datum		sequence = slot_getattr(tombstones->slot, TOMBSTONE_SEQUENCE + 1, &isnull);
+
+	return sequence_compare(plan->sequence, tombstone_read_sequence(plan, sequence),
+							removed) >= 0;
+}
+
+/*
+ * tombstone_write
+ *		Remembers the removal of the key in values, unless a newer one is known.
+ *		Waits for transactions that write the same.
+ */
+void
+tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed)
+{
+	Tombstones	tombstones;
+	Datum		key = tombstone_key(target, values);
+	Datum		tuple[TOMBSTONE_NATTS];
+
+	tuple[TOMBSTONE_TABLE] = ObjectIdGetDatum(target->relid);
+	tuple[TOMBSTONE_KEY] = key;
+	tuple[TOMBSTONE_SEQUENCE] = tombstone_sequence(target->plan->sequence, removed);
+	tuple[TOMBSTONE_REMOVED_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
+	tombstones_open_for(&tombstones, target, RowExclusiveLock);
+	for (;;)
+	{
+		if (tombstones_wait(&tombstones, target->relid, key))
+		{
+			tombstone_check_snapshot(target, tombstones.slot);
+			if (tombstones_knows(&tombstones, target->plan, removed))
+				break;
+			if (!tombstones_delete(tombstones.relation,
+								   ((HeapTupleTableSlot *) tombstones.slot)->tuple))
+				continue;
+		}
+		if (tombstones_insert(&tombstones, tuple))
+			break;
+	}
+	tombstones_close(&tombstones);
+}
+
+/* Delete a table's tombstones, or those from before a time; how many? */
+static int64
+tombstones_delete_all(Oid relid, bool all, TimestampTz before)
+{
+	Tombstones	tombstones;
+	ScanKeyData scankey;
+	Snapshot	snapshot;
+	IndexScanDesc scan;
+	int64		ndeleted = 0;
+
+	if (!tombstones_open(&tombstones, RowExclusiveLock))
+		return 0;
+	CommandCounterIncrement();
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	ScanKeyEntryInitialize(&scankey, 0, 1, BTEqualStrategyNumber, InvalidOid, InvalidOid,
+						   F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = index_beginscan(tombstones.relation, tombstones.index, snapshot, 1, 0);
+	index_rescan(scan, &scankey, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, tombstones.slot))
+	{
+		bool		isnull;
+		Datum		removed_at = slot_getattr(tombstones.slot, TOMBSTONE_REMOVED_AT + 1, &isnull);
+
+		CHECK_FOR_INTERRUPTS();
+		if (all || DatumGetTimestampTz(removed_at) < before)
+			ndeleted += tombstones_delete(tombstones.relation,
+										  ((HeapTupleTableSlot *) tombstones.slot)->tuple);
+	}
+	index_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	tombstones_close(&tombstones);
+	return ndeleted;
+}
+
+/*
+ * tombstones_forget
+ *		Deletes all tombstones of a table, which is empty or gone.
+ */
+void
+tombstones_forget(Oid relid)
+{
+	(void) tombstones_delete_all(relid, true, 0);
+}
+
+/*
+ * tombstones_purge
+ *		Deletes a table's tombstones from before a time; returns how many.
+ */
+int64
+tombstones_purge(Oid relid, TimestampTz before)
+{
+	return tombstones_delete_all(relid, false, before);
+}

@@ -1,0 +1,29 @@
+/*
+ * tombstones.h
+ *	  What is remembered of removed keys.
+ */
+#ifndef TOMBSTONES_H
+#define TOMBSTONES_H
+
+#include "postgres.h"
+
+#include "access/target.h"
+#include "storage/itemptr.h"
+
+/* What is known of a key without a row. */
+typedef struct Tombstone
+{
+	bool		found;
+	ItemPointerData tid;
+	SequenceValue removed;		/* the sequence of the newest removal */
+} Tombstone;
+
+extern void tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone);
+extern bool tombstone_clear(MergeTarget *target, const Datum *values,
+							const Tombstone *known, TransactionId *busy);
+extern void tombstone_write(MergeTarget *target, const Datum *values,
+							SequenceValue removed);
+extern void tombstones_forget(Oid relid);
+extern int64 tombstones_purge(Oid relid, TimestampTz before);
+
+#endif							/* TOMBSTONES_H */
