@@ -432,3 +432,39 @@ CREATE EVENT TRIGGER merge_engine_sql_drop ON sql_drop
 WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE')
 EXECUTE FUNCTION @extschema@.forget_dropped();
 ALTER EVENT TRIGGER merge_engine_sql_drop ENABLE ALWAYS;
+
+CREATE FUNCTION @extschema@.describe(table_name pg_catalog.regclass,
+	OUT column_name text, OUT role text, OUT rule text, OUT ordered_by text,
+	OUT null_means text, OUT late_row text, OUT retraction text,
+	OUT order_free boolean, OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'merge_engine_describe'
+LANGUAGE C STABLE STRICT;
+COMMENT ON FUNCTION @extschema@.describe(pg_catalog.regclass)
+IS 'what a merge table''s rules do: a row for the table, then one for each column';
+
+CREATE FUNCTION @extschema@.explain_merge(table_name pg_catalog.regclass, incoming_row record,
+	OUT column_name text, OUT stored text, OUT version text, OUT incoming text,
+	OUT merged text, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'merge_engine_explain_record'
+LANGUAGE C VOLATILE STRICT;
+
+CREATE FUNCTION @extschema@.explain_merge(table_name pg_catalog.regclass, incoming_row pg_catalog.jsonb,
+	OUT column_name text, OUT stored text, OUT version text, OUT incoming text,
+	OUT merged text, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'merge_engine_explain_jsonb'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION @extschema@.explain_merge(pg_catalog.regclass, record)
+IS 'what would happen if the row came now: the outcome, then each column';
+COMMENT ON FUNCTION @extschema@.explain_merge(pg_catalog.regclass, pg_catalog.jsonb)
+IS 'what would happen if the row came now: the outcome, then each column';
+
+-- so that a literal without a type is taken for JSON
+CREATE FUNCTION @extschema@.explain_merge(table_name pg_catalog.regclass, incoming_row text,
+	OUT column_name text, OUT stored text, OUT version text, OUT incoming text,
+	OUT merged text, OUT reason text)
+RETURNS SETOF record
+LANGUAGE SQL VOLATILE STRICT
+AS $$ SELECT * FROM @extschema@.explain_merge($1, $2::pg_catalog.jsonb) $$;

@@ -149,20 +149,19 @@ text_array(char **texts, int ntexts)
 											  -1, false, TYPALIGN_INT));
 }
 
-/* The key of a row of the merge table. */
+/* The key of a row of the merge table, which has a tuple descriptor like it. */
 static Datum
-tombstone_key(const MergeTarget *target, const Datum *values)
+tombstone_key(const MergePlan *plan, TupleDesc tupdesc, const Datum *values)
 {
-	TupleDesc	tupdesc = target->stored->tts_tupleDescriptor;
-	char	  **texts = palloc(target->nkeys * sizeof(char *));
+	char	  **texts = palloc(plan->nkeys * sizeof(char *));
 	PlainText	settings;
 
 	plain_text_begin(&settings, true);
 	PG_TRY();
 	{
-		for (int i = 0; i < target->nkeys; i++)
+		for (int i = 0; i < plan->nkeys; i++)
 		{
-			int			c = target->pkey_columns[i];
+			int			c = plan->keys[i];
 
 			texts[i] = tombstone_key_text(getBaseType(TupleDescAttr(tupdesc, c)->atttypid),
 										  values[c]);
@@ -173,7 +172,14 @@ tombstone_key(const MergeTarget *target, const Datum *values)
 		plain_text_end(&settings);
 	}
 	PG_END_TRY();
-	return text_array(texts, target->nkeys);
+	return text_array(texts, plan->nkeys);
+}
+
+/* The key of a row that is being merged. */
+static Datum
+target_key(const MergeTarget *target, const Datum *values)
+{
+	return tombstone_key(target->plan, target->stored->tts_tupleDescriptor, values);
 }
 
 /* A sequence value as text. */
@@ -328,7 +334,7 @@ tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
 
 	memset(tombstone, 0, sizeof(Tombstone));
 	tombstones_open_for(&tombstones, target, AccessShareLock);
-	if (tombstones_wait(&tombstones, target->relid, tombstone_key(target, values)))
+	if (tombstones_wait(&tombstones, target->relid, target_key(target, values)))
 	{
 		bool		isnull;
 		Datum		sequence = slot_getattr(tombstones.slot, TOMBSTONE_SEQUENCE + 1, &isnull);
@@ -339,6 +345,32 @@ tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
 		tombstone->removed = tombstone_read_sequence(target->plan, sequence);
 	}
 	tombstones_close(&tombstones);
+}
+
+/*
+ * tombstone_peek
+ *		The sequence of the removal of the key in a row's values, or NULL, as a
+ *		query that only looks would see it: without waiting.
+ */
+SequenceValue
+tombstone_peek(Relation relation, const MergePlan *plan, const Datum *values)
+{
+	Tombstones	tombstones;
+	TransactionId busy;
+	SequenceValue removed = NULL;
+
+	if (!tombstones_open(&tombstones, AccessShareLock))
+		return NULL;
+	if (tombstones_find(&tombstones, plan->relid,
+						tombstone_key(plan, RelationGetDescr(relation), values), &busy))
+	{
+		bool		isnull;
+
+		removed = tombstone_read_sequence(plan, slot_getattr(tombstones.slot,
+															 TOMBSTONE_SEQUENCE + 1, &isnull));
+	}
+	tombstones_close(&tombstones);
+	return removed;
 }
 
 /* Delete a tombstone without waiting; false if another transaction is at it. */
@@ -372,7 +404,7 @@ tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known
 
 	tombstones_open_for(&tombstones, target,
 						known->found ? RowExclusiveLock : AccessShareLock);
-	found = tombstones_find(&tombstones, target->relid, tombstone_key(target, values), busy);
+	found = tombstones_find(&tombstones, target->relid, target_key(target, values), busy);
 	same = !TransactionIdIsValid(*busy) && found == known->found &&
 		(!found || ItemPointerEquals(&tombstones.slot->tts_tid,
 									 unconstify(ItemPointerData *, &known->tid)));
@@ -422,7 +454,7 @@ void
 tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed)
 {
 	Tombstones	tombstones;
-	Datum		key = tombstone_key(target, values);
+	Datum		key = target_key(target, values);
 	Datum		tuple[TOMBSTONE_NATTS];
 
 	tuple[TOMBSTONE_TABLE] = ObjectIdGetDatum(target->relid);

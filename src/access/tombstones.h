@@ -19,6 +19,8 @@ typedef struct Tombstone
 } Tombstone;
 
 extern void tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone);
+extern SequenceValue tombstone_peek(Relation relation, const MergePlan *plan,
+									const Datum *values);
 extern bool tombstone_clear(MergeTarget *target, const Datum *values,
 							const Tombstone *known, TransactionId *busy);
 extern void tombstone_write(MergeTarget *target, const Datum *values,

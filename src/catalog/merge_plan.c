@@ -11,9 +11,12 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/ddl.h"
 #include "catalog/merge_plan.h"
 #include "catalog/merge_trigger.h"
+#include "catalog/pg_class.h"
 #include "lib/ilist.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -345,4 +348,24 @@ merge_plan_release(MergePlan *plan)
 		dlist_delete(&cached->node);
 		cached_plan_free_unused(cached);
 	}
+}
+
+/* Open a table that merges. */
+Relation
+merge_plan_open(Oid relid, LOCKMODE lockmode)
+{
+	Relation	relation = relation_open(relid, lockmode);
+	bool		ours = relation->rd_rel->relkind == RELKIND_RELATION &&
+		relation->rd_rel->relam == ddl_access_method();
+	MergePlan  *plan = ours ? merge_plan_get(relation) : NULL;
+
+	if (plan == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table that merges", RelationGetRelationName(relation)),
+				 relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ?
+					 errhint("Each partition has rules of its own.") :
+					 errhint("merge_engine.tables lists the tables that merge; a table needs access method merge_engine, an engine and a primary key.")));
+	merge_plan_release(plan);
+	return relation;
 }

@@ -24,6 +24,13 @@
 extern MergePlan *merge_plan_get(Relation relation);
 
 /*
+ * merge_plan_open
+ *		Opens a table that merges.  Raises ERRCODE_WRONG_OBJECT_TYPE for what is
+ *		no such table.
+ */
+extern Relation merge_plan_open(Oid relid, LOCKMODE lockmode);
+
+/*
  * merge_plan_get_versions
  *		The rules of an open table that has a versions column, else NULL.  They
  *		may lack the primary key, so that nothing can be merged by them.
