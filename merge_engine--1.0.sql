@@ -42,6 +42,12 @@ WHEN TAG IN ('CREATE TABLE', 'CREATE TRIGGER', 'CREATE TABLE AS', 'SELECT INTO',
 EXECUTE FUNCTION @extschema@.ddl_end();
 ALTER EVENT TRIGGER merge_engine_ddl_end ENABLE ALWAYS;
 
+CREATE FUNCTION @extschema@.summary(pg_catalog.regclass)
+RETURNS text
+AS 'MODULE_PATHNAME', 'merge_engine_summary'
+LANGUAGE C STABLE STRICT;
+COMMENT ON FUNCTION @extschema@.summary(pg_catalog.regclass) IS 'what describe says of a merge table, in one line';
+
 CREATE VIEW @extschema@.tables AS
 SELECT c.oid::pg_catalog.regclass AS table_name,
 	o.options OPERATOR(pg_catalog.->>) 'merge-engine' AS engine,
@@ -53,7 +59,8 @@ SELECT c.oid::pg_catalog.regclass AS table_name,
 				'"((?:[^"]|"")+)"|([^,"][^,]*)', 'g') WITH ORDINALITY AS m(part, n)
 			ORDER BY m.n)
 	END AS sequence_fields,
-	o.options
+	o.options,
+	@extschema@.summary(c.oid::pg_catalog.regclass) AS summary
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
 	AND a.amname OPERATOR(pg_catalog.=) 'merge_engine'
@@ -468,3 +475,44 @@ CREATE FUNCTION @extschema@.explain_merge(table_name pg_catalog.regclass, incomi
 RETURNS SETOF record
 LANGUAGE SQL VOLATILE STRICT
 AS $$ SELECT * FROM @extschema@.explain_merge($1, $2::pg_catalog.jsonb) $$;
+
+-- counters, a row for each table and backend number; see stats.c
+CREATE UNLOGGED TABLE @extschema@.stats_counters (
+	table_id oid NOT NULL,
+	backend integer NOT NULL,
+	since timestamptz NOT NULL,
+	statements bigint NOT NULL,
+	rows_in bigint NOT NULL,
+	keys_inserted bigint NOT NULL,
+	keys_merged bigint NOT NULL,
+	keys_unchanged bigint NOT NULL,
+	late_ignored bigint NOT NULL,
+	deletes_applied bigint NOT NULL,
+	deletes_ignored bigint NOT NULL,
+	retractions bigint NOT NULL
+) USING heap WITH (fillfactor = 50);
+
+CREATE VIEW @extschema@.stats AS
+SELECT t.table_name,
+	pg_catalog.min(c.since) AS since,
+	coalesce(pg_catalog.sum(c.statements), 0)::bigint AS statements,
+	coalesce(pg_catalog.sum(c.rows_in), 0)::bigint AS rows_in,
+	coalesce(pg_catalog.sum(c.keys_inserted), 0)::bigint AS keys_inserted,
+	coalesce(pg_catalog.sum(c.keys_merged), 0)::bigint AS keys_merged,
+	coalesce(pg_catalog.sum(c.keys_unchanged), 0)::bigint AS keys_unchanged,
+	coalesce(pg_catalog.sum(c.late_ignored), 0)::bigint AS late_ignored,
+	coalesce(pg_catalog.sum(c.deletes_applied), 0)::bigint AS deletes_applied,
+	coalesce(pg_catalog.sum(c.deletes_ignored), 0)::bigint AS deletes_ignored,
+	coalesce(pg_catalog.sum(c.retractions), 0)::bigint AS retractions
+FROM @extschema@.tables t
+LEFT JOIN @extschema@.stats_counters c ON c.table_id OPERATOR(pg_catalog.=) t.table_name
+GROUP BY t.table_name;
+COMMENT ON VIEW @extschema@.stats IS 'what has been done to each merge table since its counters were reset';
+GRANT SELECT ON @extschema@.stats TO PUBLIC;
+
+CREATE FUNCTION @extschema@.reset_stats(table_name pg_catalog.regclass DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'merge_engine_reset_stats'
+LANGUAGE C;
+COMMENT ON FUNCTION @extschema@.reset_stats(pg_catalog.regclass)
+IS 'sets the counters of a merge table, or of all of them, to zero';

@@ -87,3 +87,14 @@ SELECT merged, reason FROM merge_engine.explain_merge('first', '{"k": 1, "a": 2}
 RESET ROLE;
 DROP TABLE wide, grouped, agg, retracted, dedup, first, plain, parted;
 DROP ROLE regress_describe;
+
+-- merge_engine.tables has it in one line
+CREATE TABLE line (k int PRIMARY KEY, a int, s int, op text) USING merge_engine
+WITH (sequence.field = 's', rowkind.field = 'op', tombstones);
+CREATE TABLE arrival (k int PRIMARY KEY, a int) USING merge_engine WITH (merge_engine = 'partial-update');
+CREATE TABLE broken (k int PRIMARY KEY, a int, s int) USING merge_engine WITH (sequence.field = 's');
+UPDATE pg_class SET reloptions = '{merge-engine=deduplicate,sequence.field=gone}' WHERE oid = 'broken'::regclass;
+SELECT table_name, summary FROM merge_engine.tables
+WHERE table_name::oid IN ('line'::regclass, 'arrival'::regclass, 'broken'::regclass) ORDER BY table_name::text;
+ALTER TABLE broken RESET (sequence.field);
+DROP TABLE line, arrival, broken;

@@ -15,8 +15,14 @@
 #include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#if PG_VERSION_NUM < 170000
+#include "storage/backendid.h"
+#endif
 #include "storage/lock.h"
 #include "storage/proc.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/procnumber.h"
+#endif
 #include "utils/acl.h"
 #include "utils/backend_status.h"
 #include "utils/regproc.h"
@@ -99,6 +105,13 @@ typedef RelFileNode compat_RelFile;
 #else
 #define compat_relation_set_new_file relation_set_new_filelocator
 typedef RelFileLocator compat_RelFile;
+#endif
+
+/* This backend's number, which no other has at the same time. */
+#if PG_VERSION_NUM < 170000
+#define compat_backend_number() ((int) MyBackendId)
+#else
+#define compat_backend_number() ((int) MyProcNumber)
 #endif
 
 /* Does a user own a table? */

@@ -38,6 +38,7 @@ typedef struct MergeTarget
 	bool	   *named;			/* NULL: all of them */
 	bool	   *trigger_may_set;	/* unnamed columns that a BEFORE trigger fills
 									 * visibly; or NULL */
+	bool		counted;		/* the statement is in the counters */
 	bool		memory_used;	/* a flush has left something in memory */
 	bool		may_buffer;		/* nobody looks at the rows one by one */
 	bool		observed;		/* somebody looks at the slot after a merge */

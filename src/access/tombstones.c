@@ -479,6 +479,23 @@ tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed)
 	tombstones_close(&tombstones);
 }
 
+/*
+ * tombstone_erase
+ *		Takes back what tombstone_write has written, because a row has come up.
+ */
+void
+tombstone_erase(MergeTarget *target, const Datum *values)
+{
+	Tombstones	tombstones;
+	TransactionId busy;
+
+	tombstones_open_for(&tombstones, target, RowExclusiveLock);
+	if (tombstones_find(&tombstones, target->relid, target_key(target, values), &busy))
+		(void) tombstones_delete(tombstones.relation,
+								 ((HeapTupleTableSlot *) tombstones.slot)->tuple);
+	tombstones_close(&tombstones);
+}
+
 /* Delete a table's tombstones, or those from before a time; how many? */
 static int64
 tombstones_delete_all(Oid relid, bool all, TimestampTz before)

@@ -25,6 +25,7 @@ extern bool tombstone_clear(MergeTarget *target, const Datum *values,
 							const Tombstone *known, TransactionId *busy);
 extern void tombstone_write(MergeTarget *target, const Datum *values,
 							SequenceValue removed);
+extern void tombstone_erase(MergeTarget *target, const Datum *values);
 extern void tombstones_forget(Oid relid);
 extern int64 tombstones_purge(Oid relid, TimestampTz before);
 

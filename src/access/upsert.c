@@ -25,6 +25,7 @@
 #include "access/heapam.h"
 #include "access/index_shim.h"
 #include "access/row_security.h"
+#include "access/stats.h"
 #include "access/tableam.h"
 #include "access/upsert.h"
 #include "access/xact.h"
@@ -285,6 +286,8 @@ upsert_remove_nothing(Upsert *upsert)
 		return true;
 	tombstone_write(target, upsert->rows[0]->values, removed);
 	upsert_find(upsert);
+	if (upsert->found)
+		tombstone_erase(target, upsert->rows[0]->values);
 	return !upsert->found;
 }
 
@@ -366,6 +369,7 @@ upsert_key(Upsert *upsert)
 	upsert->error->rows = upsert->rows;
 	while (!upsert_try(upsert))
 		ExecClearTuple(target->stored);
+	stats_count_key(upsert);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -469,6 +473,7 @@ upsert_row(MergeTarget *target, Relation relation, TupleTableSlot *slot,
 	upsert_error_begin(&error, target);
 	error.rows = rows;
 	upsert_read_row(target, slot, &row);
+	stats_count_row(target);
 	upsert_key(&upsert);
 	upsert_fill_slot(&upsert, slot);
 	upsert_error_end(&error);

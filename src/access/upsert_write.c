@@ -17,6 +17,7 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/row_security.h"
+#include "access/stats.h"
 #include "access/upsert.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
@@ -349,6 +350,7 @@ insert_batch_flush(Upsert *upsert)
 		{
 			/* keep the order of keys: settle this one before the next */
 			upsert_take_back(&each, &batch->slots[i]->tts_tid);
+			stats_count(each.target->relid, STATS_INSERTED, -1);
 			upsert_key(&each);
 			lost = true;
 		}

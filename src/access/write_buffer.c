@@ -24,6 +24,7 @@
 
 #include "access/key_fold.h"
 #include "access/nbtree.h"
+#include "access/stats.h"
 #include "access/upsert.h"
 #include "access/write_buffer.h"
 #include "access/xact.h"
@@ -409,7 +410,10 @@ write_buffer_add(MergeTarget *target, TupleTableSlot *slot, CommandId cid,
 	upsert_error_begin(&error, target);
 	error.rows = rows;
 	upsert_read_row(target, slot, &row);
-	if (!merge_ignores(target->plan, &row))
+	stats_count_row(target);
+	if (merge_ignores(target->plan, &row))
+		stats_count(target->relid, STATS_DELETES_IGNORED, 1);
+	else
 		write_buffer_put(buffer, &row);
 	upsert_error_end(&error);
 	MemoryContextSwitchTo(oldcontext);

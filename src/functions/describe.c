@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/merge_plan.h"
 #include "catalog/pg_class_d.h"
 #include "fmgr.h"
@@ -17,7 +18,10 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 
 /* The columns of the result. */
 enum
@@ -51,6 +55,7 @@ typedef struct Description
 #define NOTE_TIES "rows of equal sequence act in the order of arrival"
 
 PG_FUNCTION_INFO_V1(merge_engine_describe);
+PG_FUNCTION_INFO_V1(merge_engine_summary);
 
 /* What a retraction does to a column with a function. */
 static const char *
@@ -344,7 +349,7 @@ static const char *
 describe_delete(const MergePlan *plan)
 {
 	if (plan->rowkind < 0)
-		return "no column holds a row kind: every row adds";
+		return "there are none: no column holds a row kind";
 	if (plan->ignore_delete)
 		return "-D and -U are dropped";
 	if (plan->engine == MERGE_DEDUPLICATE)
@@ -448,6 +453,39 @@ describe_put(ReturnSetInfo *result, const Description *description)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+/* Describe all columns and the table. */
+static Description *
+describe_all(const MergePlan *plan, Description *table)
+{
+	Description *columns = palloc0(plan->natts * sizeof(Description));
+
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (!plan->columns[c].dropped)
+			describe_column(plan, c, &columns[c]);
+	}
+	memset(table, 0, sizeof(Description));
+	describe_table(plan, columns, table);
+	return columns;
+}
+
+/* A table in one line. */
+static char *
+describe_line(Oid relid)
+{
+	Relation	relation = merge_plan_open(relid, NoLock);
+	MergePlan  *plan = merge_plan_get(relation);
+	Description table;
+	char	   *line;
+
+	(void) describe_all(plan, &table);
+	line = psprintf("%s by %s; deletes: %s; %s%s", table.rule, table.ordered_by,
+					table.retraction, table.note, table.order_free ? "; order-free" : "");
+	merge_plan_release(plan);
+	relation_close(relation, NoLock);
+	return line;
+}
+
 /* describe(regclass) returns a row for the table and one for each column */
 Datum
 merge_engine_describe(PG_FUNCTION_ARGS)
@@ -455,17 +493,10 @@ merge_engine_describe(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	relation = merge_plan_open(PG_GETARG_OID(0), AccessShareLock);
 	MergePlan  *plan = merge_plan_get(relation);
-	Description *columns;
-	Description table = {0};
+	Description table;
+	Description *columns = describe_all(plan, &table);
 
 	InitMaterializedSRF(fcinfo, 0);
-	columns = palloc0(plan->natts * sizeof(Description));
-	for (int c = 0; c < plan->natts; c++)
-	{
-		if (!plan->columns[c].dropped)
-			describe_column(plan, c, &columns[c]);
-	}
-	describe_table(plan, columns, &table);
 	describe_put(result, &table);
 	for (int c = 0; c < plan->natts; c++)
 	{
@@ -475,4 +506,43 @@ merge_engine_describe(PG_FUNCTION_ARGS)
 	merge_plan_release(plan);
 	relation_close(relation, AccessShareLock);
 	return (Datum) 0;
+}
+
+/*
+ * summary(regclass): a table in one line, for the view merge_engine.tables,
+ * which must show every table, also one that is locked or whose options have
+ * lost their meaning.
+ */
+Datum
+merge_engine_summary(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	MemoryContext oldcontext = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	char	   *volatile line = NULL;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		PG_RETURN_TEXT_P(cstring_to_text("locked"));
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(oldcontext);
+	PG_TRY();
+	{
+		line = describe_line(relid);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(oldcontext);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		line = psprintf("cannot be written to: %s", error->message);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(oldcontext);
+	CurrentResourceOwner = owner;
+	UnlockRelationOid(relid, AccessShareLock);
+	PG_RETURN_TEXT_P(cstring_to_text(line));
 }

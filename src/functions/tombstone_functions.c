@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "access/stats.h"
 #include "access/table.h"
 #include "access/tombstones.h"
 #include "access/xact.h"
@@ -93,6 +94,9 @@ merge_engine_forget_dropped(PG_FUNCTION_ARGS)
 	SPI_finish();
 
 	foreach(cell, relids)
+	{
 		tombstones_forget(lfirst_oid(cell));
+		stats_forget(lfirst_oid(cell));
+	}
 	PG_RETURN_NULL();
 }

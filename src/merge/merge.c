@@ -190,14 +190,18 @@ merge_state_load(const MergePlan *plan, MergeState *state,
 		versions_read(plan, values[plan->versions], state->versions, &state->removed);
 }
 
-/* Does the column's version decide whether a row's value is taken? */
-static bool
+/*
+ * merge_column_is_versioned
+ *		Does the column follow the sequence of the row that set it?
+ */
+bool
 merge_column_is_versioned(const MergePlan *plan, int c)
 {
 	const MergeColumn *column = &plan->columns[c];
 
 	if (column->dropped || column->generated || column->key || column->sequence ||
-		column->group >= 0 || column->group_sequence >= 0 || c == plan->rowkind)
+		column->group >= 0 || column->group_sequence >= 0 || c == plan->rowkind ||
+		c == plan->versions || c == plan->carried)
 		return false;
 	return column->aggregator == NULL ||
 		column->aggregator->function->order == AGGREGATOR_NEWEST ||
@@ -215,22 +219,23 @@ bool
 merge_state_is_plain(const MergePlan *plan, const MergeState *state,
 					 const bool *named)
 {
-	if (state->hidden || state->removed != NULL)
+	if (state->hidden)
+		return false;
+	/* what a versions column keeps is in the row */
+	if (plan->versions >= 0 && state->exists)
+		return true;
+	if (state->removed != NULL)
 		return false;
 	if (!state->exists || state->versions == NULL ||
 		plan->engine == MERGE_DEDUPLICATE)
 		return true;
 	for (int c = 0; c < plan->natts; c++)
 	{
-		const AggregatorColumn *aggregator = plan->columns[c].aggregator;
-		bool		counts = !state->isnull[c] ||
-			(aggregator != NULL && aggregator->function->takes_null);
-
 		if (!merge_column_is_versioned(plan, c) ||
 			(named != NULL && !named[c] && !plan->remove_on_delete))
 			continue;
 		if (sequence_compare(plan->sequence, state->versions[c],
-							 counts ? state->row_version : NULL) != 0)
+							 versions_implied(plan, c, state->isnull[c], state->row_version)) != 0)
 			return false;
 	}
 	return true;

@@ -170,6 +170,7 @@ extern MergeState *merge_state_create(const MergePlan *plan);
 extern void merge_state_clear(const MergePlan *plan, MergeState *state);
 extern void merge_state_load(const MergePlan *plan, MergeState *state,
 							 const Datum *values, const bool *isnull);
+extern bool merge_column_is_versioned(const MergePlan *plan, int c);
 extern bool merge_ignores(const MergePlan *plan, const MergeRow *row);
 extern bool merge_state_is_plain(const MergePlan *plan, const MergeState *state,
 								 const bool *named);

@@ -271,21 +271,6 @@ versions_same(const SequenceOrder *order, SequenceValue a, SequenceValue b)
 	return a == b || (a != NULL && b != NULL && sequence_compare(order, a, b) == 0);
 }
 
-/* Is the column one whose version is kept? */
-static bool
-versions_keeps(const MergePlan *plan, int c)
-{
-	const MergeColumn *column = &plan->columns[c];
-
-	if (column->dropped || column->generated || column->key || column->sequence ||
-		column->group >= 0 || column->group_sequence >= 0 ||
-		c == plan->rowkind || c == plan->versions || c == plan->carried)
-		return false;
-	return column->aggregator == NULL ||
-		column->aggregator->function->order == AGGREGATOR_NEWEST ||
-		column->aggregator->function->order == AGGREGATOR_OLDEST;
-}
-
 /*
  * versions_implied
  *		The version of a column of which the versions value says nothing.
@@ -318,7 +303,7 @@ versions_put_groups(const MergePlan *plan, const MergeState *state, StringInfo b
 		versions_put_number(buffer, 0);
 	}
 	for (int c = 0; c < plan->natts; c++)
-		done[c] = !versions_keeps(plan, c) ||
+		done[c] = !merge_column_is_versioned(plan, c) ||
 			versions_same(plan->sequence, state->versions[c],
 						  versions_implied(plan, c, state->isnull[c], state->row_version));
 	for (int c = 0; c < plan->natts; c++)
@@ -455,7 +440,7 @@ versions_read(const MergePlan *plan, Datum value, SequenceValue *versions,
 		{
 			if (column > plan->natts)
 				versions_corrupted("a column that the table does not have");
-			if (versions_keeps(plan, column - 1))
+			if (merge_column_is_versioned(plan, column - 1))
 				versions[column - 1] = version;
 		}
 	}
