@@ -5,10 +5,12 @@
 -- set keys = rows / 100 + 1000
 -- set rows = rows / 5
 -- set clients = 2
+-- set synchronous_commit = off
 -- pgbench: 100
 --
 -- The keys of a statement are scattered, and come in one order or its opposite.
--- The rivals sort them: they would deadlock otherwise.
+-- The rivals sort them: they would deadlock otherwise. As in S6, commits do not
+-- wait for the disk.
 
 --- input
 \i :bench/orders.sql

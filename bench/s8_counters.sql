@@ -4,7 +4,10 @@
 -- set keys = 1000
 -- set rows = rows / 50
 -- set clients = 2
+-- set synchronous_commit = off
 -- pgbench: 1
+--
+-- Every statement is a transaction of its own, and does not wait for the disk.
 
 --- table
 CREATE TABLE t (id int PRIMARY KEY, hits bigint, amount bigint) :using;

@@ -45,10 +45,16 @@ scenario_head() {
 
 # Set a variable of the scenario: NAME = EXPRESSION.
 variable_set() {
-	local name=${1%%=*} value=$((${1#*=}))
-	name=${name// /}
-	[[ $name =~ ^(rows|keys|clients)$ ]] || fail "$file: unknown variable $name"
-	printf -v "$name" %d $((value > 0 ? value : 1))
+	local name expression value
+	IFS='= ' read -r name expression <<<"$1"
+	case $name in
+		rows | keys | clients)
+			value=$((expression))
+			printf -v "$name" %d $((value > 0 ? value : 1))
+			;;
+		synchronous_commit) synchronous_commit=$expression ;;
+		*) fail "$file: unknown variable $name" ;;
+	esac
 }
 
 # psql on a script from standard input, with the variables of the scenario: SCHEMA.
@@ -62,7 +68,7 @@ run_psql() {
 run_pgbench() {
 	local transactions=$((rows / pgbench / clients))
 	echo "$2" >"$tmp/script"
-	PGOPTIONS="-c search_path=$1,input -c client_min_messages=error" \
+	PGOPTIONS="-c search_path=$1,input -c client_min_messages=error -c synchronous_commit=$synchronous_commit" \
 		pgbench -n -M prepared -c "$clients" -j "$clients" -t "$((transactions > 0 ? transactions : 1))" \
 		--random-seed="$round" --max-tries=1000 -D n=0 -D keys="$keys" -f "$tmp/script" bench >"$tmp/pgbench" 2>&1 &&
 		! grep -q 'number of failed transactions: [1-9]' "$tmp/pgbench" || { cat "$tmp/pgbench" >&2; return 1; }
@@ -90,23 +96,31 @@ script_tables() {
 # deadlocks and, in the first round, the result.
 run_contender() {
 	local before="${section[before]:-}CHECKPOINT; $STATE" after=$STATE script=${section[${roles[$1]} ${names[$1]}]}
+	local cpu=: cpu_of="awk -f $here/cpu.awk -v tick=$(getconf CLK_TCK)"
 	[ "$round" -ne 1 ] || after+=$RESULT
 	if [ -n "$pgbench" ]; then
-		run_psql "c$1" <<<"$before" && run_pgbench "c$1" "$script" && run_psql "c$1" <<<"$after"
+		[ "$CLOCK" = wall ] || cpu="$cpu_of -v first=16 /proc/$(head -n 1 "$WORK/data/postmaster.pid")/stat"
+		run_psql "c$1" <<<"$before" && $cpu && run_pgbench "c$1" "$script" && $cpu && run_psql "c$1" <<<"$after"
 	else
+		[ "$CLOCK" = wall ] || cpu="$cpu_of -v first=14 /proc/\$PID/stat"
 		run_psql "c$1" <<<"$before
+SELECT pg_backend_pid() AS pid \\gset
+\\setenv PID :pid
 \\o /dev/null
+\\! $cpu
 \\timing on
 $script
 \\timing off
+\\! $cpu
 \\o
 $after"
 	fi >"$tmp/out" || return 1
 	awk -F'|' -v OFS='\t' '
-		/^Time: / { split($0, word, " "); ms += word[2] }
+		/^Time: / { split($0, word, " "); wall += word[2] }
+		$1 == "@cpu" { cpu = $2 - started; started = $2 }
 		$1 == "@state" { for (i = 2; i <= 4; i++) { delta[i] = $i - last[i]; last[i] = $i } }
 		$1 == "@result" { result = $2 " " $3 }
-		END { print ms, delta[2], delta[3], delta[4], result }' "$tmp/out"
+		END { print started ? cpu : wall, delta[2], delta[3], delta[4], result }' "$tmp/out"
 }
 
 # Run every contender once, with as few programs as it takes, and compare.
@@ -177,7 +191,7 @@ thousands() {
 
 # Run one variant: the line of the head, NAME: ASSIGNMENTS.
 variant_run() {
-	local rows=$ROWS keys=$ROWS clients=1 round=1 pgbench variant=${1%%:*} assignment i
+	local rows=$ROWS keys=$ROWS clients=1 synchronous_commit=on round=1 pgbench variant=${1%%:*} assignment i
 	scenario_head set
 	for assignment in "${found[@]}"; do
 		variable_set "$assignment"
