@@ -27,6 +27,7 @@
 #include "postgres.h"
 
 #include "access/before_insert.h"
+#include "access/named_columns.h"
 #include "access/row_security.h"
 #include "access/statement.h"
 #include "access/write_buffer.h"
@@ -66,9 +67,6 @@ static ModifyTableState *running_modify = NULL;
 static bool row_changes_partition = false;
 
 static MergeStatement *statements = NULL;
-
-/* when this library was loaded, to recognize the statement that loaded it */
-static TimestampTz loaded_during;
 
 /*
  * Has the target rows to merge?  Rows that were merged in a subtransaction which
@@ -293,7 +291,7 @@ statement_init(void)
 	ExecutorStart_hook = statement_ExecutorStart;
 	previous_ProcessUtility = ProcessUtility_hook;
 	ProcessUtility_hook = statement_ProcessUtility;
-	loaded_during = GetCurrentStatementStartTimestamp();
+	named_columns_init();
 }
 
 /* The running ModifyTable, if the slot is one of its query's. */
@@ -435,131 +433,6 @@ statement_of_context(MemoryContext owner)
 	return statement;
 }
 
-/* Naming every column is the same as naming none in particular. */
-static bool *
-statement_simplify_named(const MergePlan *plan, bool *named)
-{
-	for (int c = 0; c < plan->natts; c++)
-	{
-		if (!named[c] && !plan->columns[c].dropped && !plan->columns[c].generated)
-			return named;
-	}
-	return NULL;
-}
-
-/* Mark the columns of a table that an INSERT names; attnos of the table. */
-static bool *
-statement_named_by_set(const MergePlan *plan, Bitmapset *columns)
-{
-	bool	   *named = palloc0(plan->natts * sizeof(bool));
-	int			bit = -1;
-
-	while ((bit = bms_next_member(columns, bit)) >= 0)
-	{
-		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= plan->natts)
-			named[attno - 1] = true;
-		else if (attno == 0)	/* whole row */
-			memset(named, true, plan->natts);
-	}
-	return statement_simplify_named(plan, named);
-}
-
-/* Mark the columns of a table that a COPY names, by name: it may be a partition. */
-static bool *
-statement_named_by_copy(const MergePlan *plan, CopyFromState cstate)
-{
-	bool	   *named = palloc0(plan->natts * sizeof(bool));
-	ListCell   *lc;
-
-	foreach(lc, cstate->attnumlist)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(cstate->rel),
-													lfirst_int(lc) - 1);
-
-		for (int c = 0; c < plan->natts; c++)
-		{
-			if (!plan->columns[c].dropped &&
-				strcmp(plan->columns[c].name, NameStr(attribute->attname)) == 0)
-				named[c] = true;
-		}
-	}
-	return statement_simplify_named(plan, named);
-}
-
-/* The columns of a partition that an INSERT into a table above it names. */
-static bool *
-statement_named_by_parent(const MergePlan *plan, Relation relation, Oid parent,
-						  Bitmapset *columns)
-{
-	bool	   *named = palloc0(plan->natts * sizeof(bool));
-	int			bit = -1;
-
-	while ((bit = bms_next_member(columns, bit)) >= 0)
-	{
-		AttrNumber	attno = bit + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0)
-			attno = get_attnum(RelationGetRelid(relation),
-							   get_attname(parent, attno, false));
-		if (attno > 0)
-			named[attno - 1] = true;
-	}
-	return statement_simplify_named(plan, named);
-}
-
-/*
- * A row whose statement was started before this library was loaded: the first
- * in its session, through a partitioned table that has merge tables among its
- * partitions.  What a query of the client's names is known from its plan; for
- * one inside a function we cannot tell.
- */
-static bool *
-statement_named_by_portal(MergeTarget *target, Relation relation)
-{
-	List	   *ancestors;
-	PlannedStmt *found_stmt = NULL;
-	RangeTblEntry *found = NULL;
-	int			nfound = 0;
-	ListCell   *lc;
-
-	if (GetCurrentStatementStartTimestamp() != loaded_during ||
-		ActivePortal == NULL)
-		return NULL;
-	ancestors = relation->rd_rel->relispartition ?
-		get_partition_ancestors(RelationGetRelid(relation)) : NIL;
-	foreach(lc, ActivePortal->stmts)
-	{
-		PlannedStmt *stmt = lfirst_node(PlannedStmt, lc);
-		ListCell   *rti;
-
-		foreach(rti, stmt->resultRelations)
-		{
-			RangeTblEntry *rte = rt_fetch(lfirst_int(rti), stmt->rtable);
-
-			if (rte->relid != RelationGetRelid(relation) &&
-				!list_member_oid(ancestors, rte->relid))
-				continue;
-			found = rte;
-			found_stmt = stmt;
-			nfound++;
-		}
-	}
-	if (nfound != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("merge_engine was loaded in the middle of this statement"),
-				 errdetail("Which columns the statement names for table \"%s\" is not known.",
-						   RelationGetRelationName(relation)),
-				 errhint("Run the statement again, or load merge_engine with session_preload_libraries.")));
-	target->row_security = row_security_create(found->relid,
-											   compat_check_as_user(found_stmt, found),
-											   target->context);
-	return statement_named_by_parent(target->plan, relation, found->relid,
-									 compat_inserted_columns(found_stmt, found));
-}
-
 /* The executor's ResultRelInfo for a table in a ModifyTable node. */
 static ResultRelInfo *
 statement_result_rel(ModifyTableState *modify, Relation relation)
@@ -678,7 +551,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 			elog(ERROR, "no result relation for table \"%s\"",
 				 RelationGetRelationName(relation));
 		target->estate = modify->ps.state;
-		target->named = statement_named_by_set(target->plan,
+		target->named = named_columns_of_insert(target->plan,
 											   ExecGetInsertedCols(result_rel, target->estate));
 		target_use_result_rel(target, result_rel);
 		target->row_security = row_security_create(root->relid,
@@ -694,7 +567,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 	else if (cstate != NULL)
 	{
 		/* COPY FROM refuses a table with row security */
-		target->named = statement_named_by_copy(target->plan, cstate);
+		target->named = named_columns_of_copy(target->plan, cstate);
 		target_open(target, relation);
 		target->may_buffer = statement_may_buffer_copy(target, relation, cstate);
 		target_close(target);
@@ -703,7 +576,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 	{
 		target->row_security = row_security_create(target->relid, InvalidOid,
 												   target->context);
-		target->named = statement_named_by_portal(target, relation);
+		target->named = named_columns_of_portal(target, relation);
 	}
 }
 
