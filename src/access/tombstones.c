@@ -366,8 +366,7 @@ tombstone_peek(Relation relation, const MergePlan *plan, const Datum *values)
 	{
 		bool		isnull;
 
-		removed = tombstone_read_sequence(plan, slot_getattr(tombstones.slot,
-															 TOMBSTONE_SEQUENCE + 1, &isnull));
+		removed = tombstone_read_sequence(plan, slot_getattr(tombstones.slot, TOMBSTONE_SEQUENCE + 1, &isnull));
 	}
 	tombstones_close(&tombstones);
 	return removed;
@@ -406,8 +405,7 @@ tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known
 						known->found ? RowExclusiveLock : AccessShareLock);
 	found = tombstones_find(&tombstones, target->relid, target_key(target, values), busy);
 	same = !TransactionIdIsValid(*busy) && found == known->found &&
-		(!found || ItemPointerEquals(&tombstones.slot->tts_tid,
-									 unconstify(ItemPointerData *, &known->tid)));
+		(!found || ItemPointerEquals(&tombstones.slot->tts_tid, unconstify(ItemPointerData *, &known->tid)));
 	if (same && found)
 		same = tombstones_delete(tombstones.relation,
 								 ((HeapTupleTableSlot *) tombstones.slot)->tuple);

@@ -146,14 +146,13 @@ json_put_groups(StringInfo json, VersionsReader *reader)
 		while (removal || (column = versions_next_column(reader)) > 0)
 		{
 			char	   *name = removal ? pstrdup("") :
-				column_name(reader->table, column);
+								   column_name(reader->table, column);
 
 			if (name == NULL && table_exists)
 				continue;		/* dropped */
 			if (json->len > 1)
 				appendStringInfoString(json, ", ");
-			escape_json(json, name ? name : psprintf("column %d of dropped table %u",
-													 column, reader->table));
+			escape_json(json, name ? name : psprintf("column %d of dropped table %u", column, reader->table));
 			appendStringInfoString(json, ": ");
 			json_put_version(json, reader, version);
 			if (removal)
@@ -191,8 +190,9 @@ versions_to_json(Datum value)
 }
 
 /* Refuse JSON text. */
-static void pg_attribute_noreturn()
-versions_malformed(const char *detail)
+static void
+pg_attribute_noreturn()
+	versions_malformed(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -238,7 +238,8 @@ versions_from_json(const char *json)
 	length = strlen(text);
 	result = palloc(VARHDRSZ + 1 + length);
 	SET_VARSIZE(result, VARHDRSZ + 1 + length);
-	VARDATA(result)[0] = VERSIONS_BY_NAME;
+	VARDATA(result)
+	[0] = VERSIONS_BY_NAME;
 	memcpy(VARDATA(result) + 1, text, length);
 	return PointerGetDatum(result);
 }

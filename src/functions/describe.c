@@ -69,7 +69,7 @@ describe_function_retraction(const AggregatorColumn *aggregator)
 		return "is an error";
 	if (aggregator->function->order == AGGREGATOR_NEWEST)
 		return strcmp(name, "last_value") == 0 ? "becomes NULL" :
-			"becomes NULL, unless the retraction's value is NULL";
+												 "becomes NULL, unless the retraction's value is NULL";
 	return psprintf("%s takes the value out", name);
 }
 
@@ -95,7 +95,7 @@ describe_retraction(const MergePlan *plan, int c)
 			if (plan->columns[c].group < 0)
 				return "nothing";
 			return aggregator != NULL ? describe_function_retraction(aggregator) :
-				"becomes NULL when the group is newer";
+										"becomes NULL when the group is newer";
 		case MERGE_AGGREGATION:
 			break;
 	}
@@ -133,16 +133,16 @@ describe_by_version(const MergePlan *plan, Description *description, bool oldest
 	if (plan->versions >= 0)
 	{
 		description->late = oldest ? "sets the column if it is older than the row that did" :
-			"sets the column if it is newer than the row that did";
+									 "sets the column if it is newer than the row that did";
 		description->order_free = true;
 		description->note = NOTE_TIES;
 		return;
 	}
 	description->late = oldest ? "sets the column" :
-		"within a statement exact; later it only fills a NULL";
+								 "within a statement exact; later it only fills a NULL";
 	description->order_free = false;
 	description->note = oldest ? "a versions column (versions.field) would tell which of several late rows is oldest" :
-		"a versions column (versions.field) would let a late row correct what is older than itself";
+								 "a versions column (versions.field) would let a late row correct what is older than itself";
 }
 
 /* A column of deduplicate or first-row. */
@@ -168,7 +168,7 @@ describe_whole(const MergePlan *plan, Description *description)
 	description->late = "ignored";
 	description->order_free = plan->rowkind < 0 || plan->ignore_delete || plan->tombstones;
 	description->note = description->order_free ? NOTE_TIES :
-		"tombstones would keep late rows from bringing a removed key back";
+												  "tombstones would keep late rows from bringing a removed key back";
 }
 
 /* A column with an aggregate function outside groups. */
@@ -242,7 +242,7 @@ describe_group(const MergePlan *plan, int c, Description *description)
 	description->null_means = aggregator->function->takes_null ? "a value" : "skipped";
 	description->order_free = aggregator->function->order == AGGREGATOR_ANY_ORDER;
 	description->late = description->order_free ? "counts like any other" :
-		"goes before the stored value";
+												  "goes before the stored value";
 	if (!description->order_free)
 		description->note = "functions in a group fold rows in the order of arrival";
 }
@@ -287,27 +287,28 @@ describe_column(const MergePlan *plan, int c, Description *description)
 			break;
 		case ROLE_SEQUENCE:
 		case ROLE_GROUP_SEQUENCE:
-			{
-				const SequenceOrder *order = role == ROLE_SEQUENCE ? plan->sequence :
-					&plan->groups[column->group_sequence].order;
+		{
+			const SequenceOrder *order = role == ROLE_SEQUENCE ? plan->sequence :
+																 &plan->groups[column->group_sequence].order;
 
-				description->rule = "of the newest row";
-				description->ordered_by = words_order_columns(plan, order);
-				description->null_means = role == ROLE_SEQUENCE ? "older than every value" :
-					"the row leaves the group alone if all its sequence fields are NULL";
-				description->late = "ignored";
-				description->order_free = true;
-				if (role == ROLE_GROUP_SEQUENCE)
-					description->retraction = "advances when newer";
-				else if (plan->engine == MERGE_AGGREGATION && !plan->ignore_delete && plan->rowkind >= 0)
-					description->retraction = "advances when newer";
-				break;
-			}
+			description->rule = "of the newest row";
+			description->ordered_by = words_order_columns(plan, order);
+			description->null_means = role == ROLE_SEQUENCE ? "older than every value" :
+															  "the row leaves the group alone if all its sequence fields are NULL";
+			description->late = "ignored";
+			description->order_free = true;
+			if (role == ROLE_GROUP_SEQUENCE)
+				description->retraction = "advances when newer";
+			else if (plan->engine == MERGE_AGGREGATION && !plan->ignore_delete && plan->rowkind >= 0)
+				description->retraction = "advances when newer";
+			break;
+		}
 		case ROLE_ROWKIND:
 			description->rule = "+I, -U, +U or -D: what the row does";
 			description->null_means = "is an error";
 			description->ordered_by = plan->sequence ?
-				words_order_columns(plan, plan->sequence) : "arrival";
+				words_order_columns(plan, plan->sequence) :
+				"arrival";
 			description->late = "ignored";
 			description->order_free = plan->sequence != NULL;
 			break;
@@ -354,7 +355,7 @@ describe_delete(const MergePlan *plan)
 		return "-D and -U are dropped";
 	if (plan->engine == MERGE_DEDUPLICATE)
 		return plan->ignore_update_before ? "-D removes the row, -U is dropped" :
-			"-D and -U remove the row";
+											"-D and -U remove the row";
 	if (plan->remove_on_delete)
 		return "-D removes the row";
 	for (int i = 0; i < plan->ngroups; i++)
@@ -403,9 +404,11 @@ describe_table(const MergePlan *plan, const Description *columns, Description *d
 	description->role = "table";
 	description->rule = merge_engine_name(plan->engine);
 	description->ordered_by = plan->sequence ? words_order_columns(plan, plan->sequence) :
-		plan->ngroups > 0 ? "groups, else arrival" : "arrival";
+		plan->ngroups > 0					 ? "groups, else arrival" :
+											   "arrival";
 	description->late = plan->sequence == NULL ? NULL :
-		plan->engine == MERGE_DEDUPLICATE ? "ignored" : "merged column by column";
+		plan->engine == MERGE_DEDUPLICATE	   ? "ignored" :
+												 "merged column by column";
 	description->retraction = describe_delete(plan);
 	description->order_free = true;
 	for (int c = 0; c < plan->natts; c++)
@@ -519,7 +522,7 @@ merge_engine_summary(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	char	   *volatile line = NULL;
+	char *volatile line = NULL;
 
 	if (!ConditionalLockRelationOid(relid, AccessShareLock))
 		PG_RETURN_TEXT_P(cstring_to_text("locked"));

@@ -202,7 +202,8 @@ row_from_jsonb(Relation relation, const MergePlan *plan, Jsonb *jsonb, MergeRow 
 	SPI_connect();
 	if (SPI_execute_with_args(psprintf("SELECT (pg_catalog.jsonb_populate_record(NULL::%s, $1)).*",
 									   table_name(relation)),
-							  1, types, args, NULL, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
+							  1, types, args, NULL, true, 1) != SPI_OK_SELECT ||
+		SPI_processed != 1)
 		elog(ERROR, "could not read the row");
 	row_from_spi(plan, row->values, row->isnull, context);
 	SPI_finish();
@@ -257,7 +258,7 @@ read_stored(Relation relation, const MergePlan *plan, const MergeRow *row,
 {
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData query;
-	Oid		   *types = palloc(plan->nkeys * sizeof(Oid));
+	Oid 	   *types = palloc(plan->nkeys * sizeof(Oid));
 	Datum	   *args = palloc(plan->nkeys * sizeof(Datum));
 	bool		found;
 
@@ -326,7 +327,7 @@ merge_or_refuse(const MergePlan *plan, MergeState *state, MergeRow *row)
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	MergeRow   *rows[1] = {row};
-	char	   *volatile refusal = NULL;
+	char *volatile refusal = NULL;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(oldcontext);

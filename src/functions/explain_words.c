@@ -21,9 +21,11 @@ compare_words(const SequenceOrder *order, SequenceValue incoming, SequenceValue 
 	if (stored == NULL)
 		return psprintf("newer: %s, and nothing was there", words_sequence(order, incoming));
 	return psprintf("%s: %s %s %s%s",
-					result < 0 ? "late" : result == 0 ? "equal, so newer" : "newer",
+					result < 0 ? "late" : result == 0 ? "equal, so newer" :
+														"newer",
 					words_sequence(order, incoming),
-					result < 0 ? "<" : result == 0 ? "=" : ">",
+					result < 0 ? "<" : result == 0 ? "=" :
+													 ">",
 					words_sequence(order, stored), direction);
 }
 
@@ -110,11 +112,11 @@ explain_outcome(const Explanation *explanation, const char **outcome)
 		return pstrdup("the row brings its versions: merged column by column");
 	if (!explanation->found)
 		return pstrdup(RowKindIsRetract(explanation->row.kind) ?
-					   psprintf("%s of a key without a row", rowkind_name(explanation->row.kind)) :
-					   "the key has no row");
+						   psprintf("%s of a key without a row", rowkind_name(explanation->row.kind)) :
+						   "the key has no row");
 	if (order == NULL)
 		return pstrdup(plan->engine == MERGE_FIRST_ROW ? "the first row stays" :
-					   "every row is newer");
+														 "every row is newer");
 	return compare_words(order, explanation->row.sequence, explanation->before->row_version);
 }
 
@@ -133,7 +135,8 @@ versioned_words(const Explanation *explanation, int c, bool oldest)
 		return psprintf("%s%s", compare_words(order, incoming, stored),
 						sequence_compare(order, incoming, stored) < 0 ? "" : null);
 	return psprintf(sequence_compare(order, incoming, stored) < 0 ?
-					"older: %s before %s%s" : "not the first: %s after %s%s",
+						"older: %s before %s%s" :
+						"not the first: %s after %s%s",
 					words_sequence(order, incoming), words_sequence(order, stored),
 					sequence_compare(order, incoming, stored) < 0 ? null : "");
 }
@@ -165,7 +168,8 @@ function_words(const Explanation *explanation, int c)
 						versioned_words(explanation, c, function->order == AGGREGATOR_OLDEST));
 	return psprintf("%s%s%s", function->name,
 					is_late(explanation) && function->order == AGGREGATOR_IN_ORDER ?
-					", before the stored value: the row is late" : "",
+						", before the stored value: the row is late" :
+						"",
 					named ? "" : " of its DEFAULT");
 }
 
@@ -243,7 +247,7 @@ whole_words(const Explanation *explanation)
 	if (!explanation->found)
 		return pstrdup("of the whole row");
 	return pstrdup(plan->engine == MERGE_FIRST_ROW ? "the first row stays" :
-				   "the newer row replaces the whole");
+													 "the newer row replaces the whole");
 }
 
 /*
@@ -289,7 +293,7 @@ explain_reason(const Explanation *explanation, int c)
 								 explanation->found ? explanation->before->row_version : NULL);
 		case ROLE_ROWKIND:
 			return pstrdup(is_late(explanation) ? "of the newest row, which stays" :
-						   "of the newest row");
+												  "of the newest row");
 		case ROLE_GROUP_SEQUENCE:
 			return group_words(explanation, c, &plan->groups[column->group_sequence], true);
 		case ROLE_GROUP:

@@ -80,7 +80,8 @@ merge_engine_forget_dropped(PG_FUNCTION_ARGS)
 	if (SPI_execute("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
 					" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 					" AND objsubid OPERATOR(pg_catalog.=) 0"
-					" AND object_type OPERATOR(pg_catalog.=) 'table'", false, 0) != SPI_OK_SELECT)
+					" AND object_type OPERATOR(pg_catalog.=) 'table'",
+					false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list dropped tables");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

@@ -101,8 +101,7 @@ words_sequence(const SequenceOrder *order, SequenceValue value)
 			if (i > 0)
 				appendStringInfoString(&text, ", ");
 			getTypeOutputInfo(order->types[i], &output, &isvarlena);
-			appendStringInfoString(&text, value[i].isnull ? "NULL" :
-								   OidOutputFunctionCall(output, value[i].value));
+			appendStringInfoString(&text, value[i].isnull ? "NULL" : OidOutputFunctionCall(output, value[i].value));
 		}
 	}
 	PG_FINALLY();

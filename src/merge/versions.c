@@ -24,8 +24,9 @@
 #include "merge/versions.h"
 #include "port/pg_crc32c.h"
 
-static void pg_attribute_noreturn()
-versions_corrupted(const char *what)
+static void
+pg_attribute_noreturn()
+	versions_corrupted(const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
