@@ -34,14 +34,9 @@
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "commands/copyfrom_internal.h"
-#include "commands/trigger.h"
 #include "compat.h"
 #include "executor/executor.h"
-#include "parser/parsetree.h"
-#include "tcop/pquery.h"
-#include "tcop/tcopprot.h"
 #include "tcop/utility.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 /* A statement, by the memory context of its owner. */
