@@ -29,13 +29,6 @@ VACUUM t;
 --- ours merge_engine
 INSERT INTO t SELECT id, status, amount, 10 + :round FROM s;
 
---- rival ON CONFLICT
-INSERT INTO t SELECT id, status, amount, 10 + :round FROM s
-ON CONFLICT (id) DO UPDATE SET
-	status = coalesce(EXCLUDED.status, t.status), amount = coalesce(EXCLUDED.amount, t.amount),
-	version = EXCLUDED.version
-WHERE t.version < EXCLUDED.version;
-
 --- rival ON CONFLICT, sorted
 INSERT INTO t SELECT id, status, amount, 10 + :round FROM s ORDER BY id
 ON CONFLICT (id) DO UPDATE SET

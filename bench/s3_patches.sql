@@ -11,7 +11,7 @@
 
 --- input
 \i :bench/orders.sql
-DELETE FROM orders WHERE id > :keys / 2;
+CREATE OR REPLACE VIEW orders AS SELECT * FROM stock.orders_:keys WHERE id <= :keys / 2;
 CREATE TABLE s AS
 SELECT 1 + i % :keys AS id, CASE i % 3 WHEN 0 THEN 'S' || i END AS status, (i % 1000)::int AS customer,
 	CASE WHEN i % 4 <> 1 THEN (i % 5000)::numeric(18,2) END AS amount, CASE i % 7 WHEN 0 THEN 'T' || i END AS tracking_no,

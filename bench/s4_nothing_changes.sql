@@ -15,10 +15,11 @@ FROM orders ORDER BY hashint8(id);
 VACUUM ANALYZE s;
 
 --- before
-\i :bench/refill.sql
+VACUUM t;
 
 --- table
 \i :bench/table.sql
+\i :bench/refill.sql
 
 --- ours merge_engine
 INSERT INTO t SELECT * FROM s;
