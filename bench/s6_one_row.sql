@@ -1,6 +1,6 @@
 -- S6: one row a statement, prepared, existing keys
 -- variant 1 client: clients = 1
--- variant 2 clients, waiting for the disk: clients = 2, synchronous_commit = on, rows = rows / 20
+-- variant 2 clients, synchronous: clients = 2, synchronous_commit = on, rows = rows / 20
 -- variant 2 clients: clients = 2
 -- target: 1.25
 -- target WAL against ON CONFLICT: 0.6
