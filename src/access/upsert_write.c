@@ -72,12 +72,10 @@ upsert_check_domains(const Upsert *upsert)
 
 	for (int c = 0; c < plan->natts; c++)
 	{
-		Oid			type = TupleDescAttr(tupdesc, c)->atttypid;
-
-		if (plan->columns[c].dropped || plan->columns[c].generated ||
-			get_typtype(type) != TYPTYPE_DOMAIN)
-			continue;
-		domain_check(merged->tts_values[c], merged->tts_isnull[c], type, NULL, NULL);
+		if (plan->columns[c].domain && !plan->columns[c].dropped &&
+			!plan->columns[c].generated)
+			domain_check(merged->tts_values[c], merged->tts_isnull[c],
+						 TupleDescAttr(tupdesc, c)->atttypid, NULL, NULL);
 	}
 }
 

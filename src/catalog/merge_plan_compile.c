@@ -114,6 +114,7 @@ builder_columns(PlanBuilder *builder)
 		if (att->attisdropped)
 			continue;
 		column->generated = att->attgenerated != '\0';
+		column->domain = get_typtype(att->atttypid) == TYPTYPE_DOMAIN;
 		if (!column->generated)
 			column->has_default = att->atthasdef || att->attidentity != '\0' ||
 				get_typdefault(att->atttypid) != NULL;

@@ -74,6 +74,7 @@ typedef struct MergeColumn
 	const char *name;
 	bool		dropped;
 	bool		generated;		/* computed from the others after the merge */
+	bool		domain;			/* its type's constraints are checked after it */
 	bool		key;
 	bool		sequence;		/* one of sequence.field */
 	int			group;			/* the group that protects it, or -1 */
