@@ -23,6 +23,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "merge/merge.h"
+#include "merge/versions.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -542,6 +543,7 @@ merge_aggregate_final(PG_FUNCTION_ARGS)
 
 	values = palloc(call->plan->natts * sizeof(Datum));
 	isnull = palloc(call->plan->natts * sizeof(bool));
+	versions_store(call->plan, state);
 	memcpy(values, state->values, call->plan->natts * sizeof(Datum));
 	memcpy(isnull, state->isnull, call->plan->natts * sizeof(bool));
 	result_generate(call, values, isnull);
