@@ -42,6 +42,21 @@ restore_gives_the_same('inserts', 'inserts', [ @psql, '-f', "$dir/inserts.sql", 
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/custom", 'source' ], 'custom dump');
 restore_gives_the_same('parallel', 'parallel', [ 'pg_restore', '-j', '2', '-d', 'parallel', "$dir/custom" ]);
 
+$node->command_ok([ 'pg_dump', '-Fd', '-j', '2', '-f', "$dir/directory", 'source' ], 'parallel dump');
+restore_gives_the_same('directory', 'directory', [ 'pg_restore', '-j', '2', '-d', 'directory', "$dir/directory" ]);
+
+# Over what is there already, which is dropped first.  (PostgreSQL itself fails to
+# drop the key of a partition before its table, and goes on.)
+$node->safe_psql('postgres', 'CREATE DATABASE clean');
+make_tables($node, 'clean');
+add_rows($node, 'clean');
+foreach my $clean ('--clean', '--clean --if-exists')
+{
+	my ($stdout, $stderr) = run_command([ 'pg_restore', split(/ /, $clean), '-h', $node->host, '-p', $node->port, '-d', 'clean', "$dir/custom" ]);
+	is(join(' ', grep { !/cannot drop inherited constraint/ } $stderr =~ /ERROR:  .*/g), '', "pg_restore $clean");
+	is(tables_state($node, 'clean'), $before, "$clean: definitions, options and rows");
+}
+
 # Here the keys are there when the rows come, and foreign keys do not wait for each other.
 restore_gives_the_same(
 	'data only', 'data_only',
