@@ -18,7 +18,8 @@ my %columns = (
 	extremes => 'k, hi, lo, anyone, everyone',
 	latest   => 'k, version, note',
 	grouped  => 'k, a, b, g1, c, s, g2',
-	earliest => 'k, version, note');
+	earliest => 'k, version, note',
+	versioned => 'k, a, b, c, at');
 
 # A skewed key, and random rows of each table; "i" numbers the rows.
 my $key = '(300 * random() ^ 3)::int';
@@ -29,14 +30,19 @@ my %rows = (
 	extremes => "$key, (random() * 1e9)::bigint, (random() * 1e9)::bigint, random() < 0.3, random() < 0.9",
 	latest   => "$key, nextval('versions')",
 	grouped  => "k, 'a' || g1, g1 + 1, g1, 'c' || g2, (random() * 100)::bigint, g2",
-	earliest => "$key * 7, nextval('versions')");
+	earliest => "$key * 7, nextval('versions')",
+	versioned => q{k, CASE WHEN random() < 0.4 THEN 'a' || at END, CASE WHEN random() < 0.4 THEN at END,
+		CASE WHEN random() < 0.1 THEN repeat('c' || at, 300) END, at});
+my %inner = (
+	grouped   => "$key AS k, $g1 AS g1, $g2 AS g2",
+	versioned => "$key AS k, nextval('versions') - (random() * 1000)::int * 1000000 AS at");
 
 # SELECT of rows numbered by a source.
 sub rows_of
 {
 	my ($table, $source) = @_;
-	return "SELECT $rows{$table} FROM $source" unless $table eq 'grouped';
-	return "SELECT $rows{$table} FROM (SELECT $key AS k, $g1 AS g1, $g2 AS g2 FROM $source) AS s";
+	return "SELECT $rows{$table} FROM $source" unless $inner{$table};
+	return "SELECT $rows{$table} FROM (SELECT $inner{$table} FROM $source OFFSET 0) AS s";
 }
 
 # What the log has, and what the table gets of it.

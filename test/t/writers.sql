@@ -41,6 +41,11 @@ USING merge_engine WITH (merge_engine = 'partial-update',
 	"fields.g1.sequence-group" = 'a,b', "fields.g2.sequence-group" = 'c,s', "fields.s.aggregate-function" = 'sum');
 CREATE TABLE grouped_log (batch bigint, LIKE grouped);
 
+-- Each column has its own version, and rows come in any order.
+CREATE TABLE versioned (k int PRIMARY KEY, a text, b bigint, c text, at bigint, v merge_engine.versions)
+USING merge_engine WITH (merge_engine = 'partial-update', sequence.field = 'at', versions.field = 'v');
+CREATE TABLE versioned_log (batch bigint, k int, a text, b bigint, c text, at bigint);
+
 -- No sequence, but each column has one writer, whose values only grow.
 CREATE TABLE mine (k int PRIMARY KEY, c0 bigint, c1 bigint, c2 bigint, c3 bigint, c4 bigint, c5 bigint, c6 bigint, c7 bigint)
 USING merge_engine WITH (merge_engine = 'partial-update');
@@ -55,7 +60,7 @@ DO $$
 DECLARE
 	log regclass;
 BEGIN
-	FOREACH log IN ARRAY ARRAY['totals_log', 'extremes_log', 'latest_log', 'grouped_log', 'mine_log', 'earliest_log']
+	FOREACH log IN ARRAY ARRAY['totals_log', 'extremes_log', 'latest_log', 'grouped_log', 'versioned_log', 'mine_log', 'earliest_log']
 	LOOP
 		EXECUTE format('CREATE INDEX ON %s (batch)', log);
 	END LOOP;

@@ -27,6 +27,14 @@ FULL JOIN (SELECT k, (array_agg(a ORDER BY g1 DESC NULLS LAST))[1] AS a,
 	FROM grouped_log GROUP BY k) AS l USING (k)
 WHERE (t.a, t.b, t.g1, t.c, t.s, t.g2) IS DISTINCT FROM (l.a, l.b, l.g1, l.c, l.s, l.g2);
 
+SELECT 'versioned', k, left(t::text, 200), left(l::text, 200)
+FROM versioned AS t
+FULL JOIN (SELECT k, (array_agg(a ORDER BY at DESC) FILTER (WHERE a IS NOT NULL))[1] AS a,
+		(array_agg(b ORDER BY at DESC) FILTER (WHERE b IS NOT NULL))[1] AS b,
+		(array_agg(c ORDER BY at DESC) FILTER (WHERE c IS NOT NULL))[1] AS c, max(at) AS at
+	FROM versioned_log GROUP BY k) AS l USING (k)
+WHERE (t.a, t.b, t.c, t.at) IS DISTINCT FROM (l.a, l.b, l.c, l.at);
+
 SELECT 'mine', k, t, l
 FROM mine AS t
 FULL JOIN (SELECT k, max(c0) AS c0, max(c1) AS c1, max(c2) AS c2, max(c3) AS c3, max(c4) AS c4,
