@@ -87,3 +87,21 @@ INSERT INTO h VALUES (1, 'b=>2, c=>NULL'), (1, NULL);
 SELECT k, m FROM h;
 INSERT INTO h VALUES (1, 'b=>7, z=>1', '-D');
 SELECT k, m FROM h;
+
+-- a column with a function can change its type, if the function takes that
+CREATE FUNCTION public.glue(text, text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT $1 || $2 $$;
+CREATE TABLE retyped (k int, v text, PRIMARY KEY (k)) PARTITION BY RANGE (k);
+CREATE TABLE retyped_1 PARTITION OF retyped FOR VALUES FROM (0) TO (10)
+USING merge_engine WITH (merge_engine = 'aggregation', "fields.v.aggregate-function" = 'public.glue');
+INSERT INTO retyped VALUES (1, 'a'), (1, 'b');
+ALTER TABLE retyped ALTER v TYPE varchar(20);
+ALTER TABLE retyped ALTER v TYPE text;
+ALTER TABLE retyped ALTER v TYPE int USING NULL;
+ALTER TABLE retyped_1 RENAME TO retyped_one;
+ALTER TABLE retyped DETACH PARTITION retyped_one;
+ALTER TABLE retyped_one ALTER v TYPE varchar(3), ALTER v SET DEFAULT 'd';
+INSERT INTO retyped_one VALUES (1, 'c'), (2, 'x');
+SELECT * FROM retyped_one ORDER BY k;
+DROP FUNCTION public.glue;
+DROP TABLE retyped, retyped_one;
+DROP FUNCTION public.glue;

@@ -61,6 +61,8 @@ typedef struct DdlCommand
 	List	   *tables;			/* of DdlTable * */
 	List	   *created;		/* of Oid: relations */
 	List	   *altered;		/* of DdlObject *: check their tables again */
+	List	   *retyped;		/* OIDs of tables whose columns may change their
+								 * types: their functions are recorded again */
 	List	   *columns;		/* of DdlColumn *, in order */
 	List	   *invalid;		/* of Oid: their options had lost their meaning
 								 * before */

@@ -597,6 +597,7 @@ ddl_end_command(DdlCommand *command)
 	foreach(cell, command->altered)
 		altered = list_append_unique_oid(altered,
 										 object_table((DdlObject *) lfirst(cell)));
+	altered = list_concat_unique_oid(altered, command->retyped);
 	tables = list_copy(altered);
 	foreach(cell, command->columns)
 		tables = list_append_unique_oid(tables,

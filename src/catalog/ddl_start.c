@@ -14,6 +14,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/ddl.h"
+#include "catalog/functions.h"
 #include "catalog/merge_plan.h"
 #include "catalog/namespace.h"
 #include "catalog/options.h"
@@ -281,6 +282,35 @@ relation_access_method(Oid relid)
 	return result;
 }
 
+/*
+ * PostgreSQL does not change the type of a column that depends on a function;
+ * take these dependencies away, from the tables that inherit the column too.
+ */
+static void
+release_functions(DdlCommand *command, AlterTableStmt *stmt)
+{
+	bool		retypes = false;
+	ListCell   *cell;
+	Oid			relid;
+
+	foreach(cell, stmt->cmds)
+		retypes |= ((AlterTableCmd *) lfirst(cell))->subtype == AT_AlterColumnType;
+	if (!retypes)
+		return;
+	relid = RangeVarGetRelidExtended(stmt->relation, AccessExclusiveLock,
+									 stmt->missing_ok ? RVR_MISSING_OK : 0,
+									 RangeVarCallbackOwnsRelation, NULL);
+	if (!OidIsValid(relid))
+		return;
+	foreach(cell, find_all_inheritors(relid, AccessExclusiveLock, NULL))
+	{
+		if (relation_access_method(lfirst_oid(cell)) != ddl_access_method())
+			continue;
+		functions_record_dependencies(lfirst_oid(cell), NULL);
+		command->retyped = lappend_oid(command->retyped, lfirst_oid(cell));
+	}
+}
+
 /* ALTER TABLE: take our options, and step aside for heap's. */
 static void
 start_alter(DdlCommand *command, AlterTableStmt *stmt)
@@ -293,6 +323,7 @@ start_alter(DdlCommand *command, AlterTableStmt *stmt)
 
 	if (!OidIsValid(relid))
 		return;					/* PostgreSQL says so, or IF EXISTS skips it */
+	release_functions(command, stmt);
 	relkind = get_rel_relkind(relid);
 	if (relkind == RELKIND_PARTITIONED_TABLE && survey.ours)
 		ereport(ERROR,

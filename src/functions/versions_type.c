@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/versions_names.h"
+#include "compat_varlena.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
