@@ -211,6 +211,8 @@ make_plan(void)
 	plan->nkeys = 1;
 	plan->keys = &key;
 	plan->rowkind = -1;
+	plan->versions = -1;
+	plan->carried = -1;
 	plan->ignore_delete = below(4) == 0;
 	plan->ignore_update_before = below(4) == 0;
 	plan->remove_on_delete = below(3) == 0;
