@@ -131,10 +131,10 @@ target_prepare_keys(MergeTarget *target)
 	{
 		Oid			opfamily = target->pkey->rd_opfamily[i];
 		Oid			type = target->pkey->rd_opcintype[i];
-		Oid			operator = get_opfamily_member(opfamily, type, type,
+		Oid			equality = get_opfamily_member(opfamily, type, type,
 												   BTEqualStrategyNumber);
 
-		if (!OidIsValid(operator))
+		if (!OidIsValid(equality))
 			elog(ERROR, "missing operator %d(%u,%u) in opfamily %u",
 				 BTEqualStrategyNumber, type, type, opfamily);
 		target->pkey_columns[i] = target->pkey->rd_index->indkey.values[i] - 1;
@@ -144,7 +144,7 @@ target_prepare_keys(MergeTarget *target)
 		ScanKeyEntryInitialize(&target->scankeys[i], 0, i + 1,
 							   BTEqualStrategyNumber, InvalidOid,
 							   target->pkey->rd_indcollation[i],
-							   get_opcode(operator), (Datum) 0);
+							   get_opcode(equality), (Datum) 0);
 	}
 	MemoryContextSwitchTo(oldcontext);
 }
