@@ -60,6 +60,7 @@ test:
 
 bench:
 	@bench/run
+	@[ -n "$(BENCH)" ] || bench/projections $(ROWS)
 
 format:
 	@tools/format $(SOURCES)
