@@ -42,8 +42,10 @@ my $differences = q{
 # Sequence numbers are drawn first and used later, so that rows arrive late.
 my ($clients, $transactions) = (6, 250);
 my $total = $clients * $transactions;
+# A removal and a row of one key can, rarely (once in 1,500 was seen), wait for each
+# other over the row and its tombstone: that transaction is tried again.
 $node->pgbench(
-	"--no-vacuum --client=$clients --transactions=$transactions",
+	"--no-vacuum --max-tries=20 --client=$clients --transactions=$transactions",
 	0,
 	[qr{actually processed: $total/$total}],
 	[qr{^$}],
