@@ -261,22 +261,6 @@ key_memory_merge(KeyMemory *memory, KeyEntry *entry, MergeState *state,
 			   entry->nrows + nrows);
 }
 
-/* Copy a whole row, in CurrentMemoryContext. */
-static void
-key_memory_copy_row(const MergePlan *plan, const Datum *values, const bool *isnull,
-					Datum **values_copy, bool **isnull_copy)
-{
-	*values_copy = palloc(plan->natts * sizeof(Datum));
-	*isnull_copy = palloc(plan->natts * sizeof(bool));
-	memcpy(*isnull_copy, isnull, plan->natts * sizeof(bool));
-	for (int c = 0; c < plan->natts; c++)
-	{
-		if (!isnull[c])
-			(*values_copy)[c] = datumCopy(values[c], plan->columns[c].typbyval,
-										  plan->columns[c].typlen);
-	}
-}
-
 /* Add a row to the entry's log. */
 static void
 key_memory_log(KeyMemory *memory, KeyEntry *entry, const MergeRow *row)
@@ -342,8 +326,8 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 		entry->base_exists = base_values != NULL;
 		sequence_assign(plan->sequence, &entry->base_removed, base_removed);
 		if (entry->base_exists)
-			key_memory_copy_row(plan, base_values, base_isnull,
-								&entry->base_values, &entry->base_isnull);
+			merge_values_copy(plan, base_values, base_isnull,
+							  &entry->base_values, &entry->base_isnull);
 	}
 	entry->known = true;
 	for (int i = 0; plan->memory == MERGE_MEMORY_LOG && i < nrows; i++)
@@ -354,8 +338,8 @@ key_memory_save(KeyMemory *memory, KeyEntry *entry, bool fresh,
 		entry->tid = *stored;
 	entry->hidden = state->hidden;
 	if (state->hidden)
-		key_memory_copy_row(plan, state->values, state->isnull,
-							&entry->hidden_values, &entry->hidden_isnull);
+		merge_values_copy(plan, state->values, state->isnull,
+						  &entry->hidden_values, &entry->hidden_isnull);
 	if (state->versions == NULL)
 	{
 		MemoryContextSwitchTo(oldcontext);

@@ -58,9 +58,6 @@ static ExecProcNodeMtd exec_modify_table = NULL;
 /* the ModifyTable node that is running, innermost */
 static ModifyTableState *running_modify = NULL;
 
-/* an UPDATE has just taken a row out of its partition */
-static bool row_changes_partition = false;
-
 static MergeStatement *statements = NULL;
 
 /*
@@ -322,17 +319,6 @@ statement_copy_of(Relation relation)
 }
 
 /*
- * statement_note_delete
- *		A row of a merge table is being deleted by hand; changing_partition
- *		says that an UPDATE does it, to insert it elsewhere next.
- */
-void
-statement_note_delete(bool changing_partition)
-{
-	row_changes_partition = changing_partition;
-}
-
-/*
  * statement_bypasses
  *		Is this row the new version of one that an UPDATE has moved to this
  *		partition?  UPDATE is PostgreSQL's own and does not merge.
@@ -340,20 +326,17 @@ statement_note_delete(bool changing_partition)
 bool
 statement_bypasses(Relation relation, TupleTableSlot *slot)
 {
-	bool		moved = row_changes_partition;
 	ModifyTableState *modify;
 
-	row_changes_partition = false;
 	if (!relation->rd_rel->relispartition)
 		return false;
 	modify = statement_modify_of(slot);
 	if (modify == NULL)
 		return false;
-	/* the target row that a MERGE acts on, if it is not about to insert */
-	if (modify->operation == CMD_MERGE && modify->ps.ps_ExprContext->ecxt_scantuple != NULL)
-		return true;
+	/* a MERGE acts on a target row, if it is not about to insert */
 	return modify->operation == CMD_UPDATE ||
-		(modify->operation == CMD_MERGE && moved);
+		(modify->operation == CMD_MERGE &&
+		 modify->ps.ps_ExprContext->ecxt_scantuple != NULL);
 }
 
 /* A statement's owner goes: forget it. */

@@ -14,7 +14,6 @@
 extern void statement_init(void);
 extern void statement_forget_plans(void);
 extern bool statement_bypasses(Relation relation, TupleTableSlot *slot);
-extern void statement_note_delete(bool changing_partition);
 extern MergeTarget *statement_target(Relation relation, TupleTableSlot *slot);
 extern void statement_end_subxact(bool committed);
 extern void statement_finish_copy(Relation relation);

@@ -186,7 +186,6 @@ merge_tuple_delete(Relation relation, ItemPointer tid, CommandId cid,
 				   TM_FailureData *failure, bool changing_partition)
 {
 	index_shim_forget();
-	statement_note_delete(changing_partition);
 	return heap_routine->tuple_delete(relation, tid, cid, snapshot, crosscheck,
 									  wait, failure, changing_partition);
 }
@@ -328,7 +327,6 @@ static void
 merge_xact_callback(XactEvent event, void *arg)
 {
 	index_shim_forget();
-	statement_note_delete(false);
 	statement_forget_plans();
 }
 
@@ -337,7 +335,6 @@ merge_subxact_callback(SubXactEvent event, SubTransactionId mine,
 					   SubTransactionId parent, void *arg)
 {
 	index_shim_forget();
-	statement_note_delete(false);
 	if (event == SUBXACT_EVENT_COMMIT_SUB || event == SUBXACT_EVENT_ABORT_SUB)
 		statement_end_subxact(event == SUBXACT_EVENT_COMMIT_SUB);
 }

@@ -74,6 +74,26 @@ merge_row_init(const MergePlan *plan, MergeRow *row)
 }
 
 /*
+ * merge_values_copy
+ *		Copies of a row's arrays, and of what they point to, in
+ *		CurrentMemoryContext.
+ */
+void
+merge_values_copy(const MergePlan *plan, const Datum *values, const bool *isnull,
+				  Datum **values_copy, bool **isnull_copy)
+{
+	*values_copy = palloc(plan->natts * sizeof(Datum));
+	*isnull_copy = palloc(plan->natts * sizeof(bool));
+	memcpy(*isnull_copy, isnull, plan->natts * sizeof(bool));
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (!isnull[c])
+			(*values_copy)[c] = datumCopy(values[c], plan->columns[c].typbyval,
+										  plan->columns[c].typlen);
+	}
+}
+
+/*
  * merge_row_copy
  *		A copy of a row that depends on nothing but its statement's named array, in
  *		CurrentMemoryContext.
@@ -84,15 +104,7 @@ merge_row_copy(const MergePlan *plan, const MergeRow *row)
 	MergeRow   *copy = palloc(sizeof(MergeRow));
 
 	*copy = *row;
-	copy->values = palloc(plan->natts * sizeof(Datum));
-	copy->isnull = palloc(plan->natts * sizeof(bool));
-	memcpy(copy->isnull, row->isnull, plan->natts * sizeof(bool));
-	for (int c = 0; c < plan->natts; c++)
-	{
-		if (!row->isnull[c])
-			copy->values[c] = datumCopy(row->values[c], plan->columns[c].typbyval,
-										plan->columns[c].typlen);
-	}
+	merge_values_copy(plan, row->values, row->isnull, &copy->values, &copy->isnull);
 	if (plan->sequence != NULL)
 		copy->sequence = sequence_read(plan->sequence, copy->values, copy->isnull);
 	if (row->versions != NULL)

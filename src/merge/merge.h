@@ -165,6 +165,9 @@ typedef struct MergeState
 
 /* merge.c */
 extern void merge_row_init(const MergePlan *plan, MergeRow *row);
+extern void merge_values_copy(const MergePlan *plan, const Datum *values,
+							  const bool *isnull, Datum **values_copy,
+							  bool **isnull_copy);
 extern MergeRow *merge_row_copy(const MergePlan *plan, const MergeRow *row);
 extern void merge_row_free(const MergePlan *plan, MergeRow *row);
 extern MergeState *merge_state_create(const MergePlan *plan);
