@@ -512,7 +512,7 @@ static void
 statement_set_source(MergeTarget *target, Relation relation,
 					 ModifyTableState *modify, CopyFromState cstate)
 {
-	target->source = modify != NULL ? (const void *) modify : (const void *) cstate;
+	target->source = modify != NULL ? (void *) modify : (void *) cstate;
 	target->from_copy = cstate != NULL;
 	target->estate = NULL;
 	target->result_rel = NULL;
@@ -579,7 +579,7 @@ statement_target(Relation relation, TupleTableSlot *slot)
 		return NULL;
 	modify = statement_modify_of(slot);
 	cstate = modify == NULL ? statement_copy_of(relation) : NULL;
-	source = modify != NULL ? (const void *) modify : (const void *) cstate;
+	source = modify != NULL ? (void *) modify : (void *) cstate;
 	statement = statement_of_context(cstate != NULL ? cstate->copycontext : slot->tts_mcxt);
 
 	target = statement->targets;

@@ -254,6 +254,38 @@ target_close(MergeTarget *target)
 }
 
 /*
+ * target_take_plan_slots
+ *		Has the executor hand us the rows of a long INSERT in the slots of its
+ *		plan.  It would copy each into a slot of the table's kind first, to be
+ *		stored as it is, but we only read it.  Not where it computes generated
+ *		columns, and so writes into the slot: the plan may still look at it.
+ */
+void
+target_take_plan_slots(MergeTarget *target)
+{
+	ModifyTableState *modify = target->source;
+	ResultRelInfo *result_rel;
+	TupleDesc	tupdesc;
+	const TupleTableSlotOps *ops;
+	bool		fixed;
+	MemoryContext oldcontext;
+
+	if (target->from_copy || modify == NULL || modify->operation != CMD_INSERT)
+		return;
+	result_rel = modify->resultRelInfo;
+	tupdesc = RelationGetDescr(result_rel->ri_RelationDesc);
+	ops = ExecGetResultSlotOps(outerPlanState(modify), &fixed);
+	if (!fixed || result_rel->ri_newTupleSlot == NULL ||
+		result_rel->ri_newTupleSlot->tts_ops == ops ||
+		result_rel->ri_projectNew != NULL ||
+		(tupdesc->constr != NULL && tupdesc->constr->has_generated_stored))
+		return;
+	oldcontext = MemoryContextSwitchTo(modify->ps.state->es_query_cxt);
+	result_rel->ri_newTupleSlot = ExecInitExtraTupleSlot(modify->ps.state, tupdesc, ops);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
  * Unnamed columns that a BEFORE ROW trigger has visibly set when they are not
  * NULL: those without a DEFAULT.
  */

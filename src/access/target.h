@@ -33,7 +33,7 @@ typedef struct MergeTarget
 									 * still be rolled back; a list */
 
 	/* the source of the rows, and the columns that it names */
-	const void *source;			/* ModifyTableState or CopyFromState */
+	void	   *source;			/* ModifyTableState or CopyFromState */
 	bool		from_copy;
 	bool	   *named;			/* NULL: all of them */
 	bool	   *trigger_may_set;	/* unnamed columns that a BEFORE trigger fills
@@ -79,6 +79,7 @@ extern MergeTarget *target_create(Relation relation, MergePlan *plan,
 extern void target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel);
 extern void target_open(MergeTarget *target, Relation relation);
 extern void target_close(MergeTarget *target);
+extern void target_take_plan_slots(MergeTarget *target);
 extern SortSupport target_key_sort(MergeTarget *target);
 extern int	target_compare_keys(MergeTarget *target, const Datum *a, const Datum *b);
 

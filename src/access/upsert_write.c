@@ -299,7 +299,8 @@ insert_batch_add(Upsert *upsert)
 	if (*slot == NULL)
 		*slot = MakeTupleTableSlot(upsert->target->merged->tts_tupleDescriptor,
 								   &TTSOpsHeapTuple);
-	ExecStoreHeapTuple(upsert->written, *slot, false);
+	/* the slot's own, or heap_multi_insert would have it copied */
+	ExecStoreHeapTuple(upsert->written, *slot, true);
 	(*slot)->tts_tableOid = RelationGetRelid(upsert->relation);
 	MemoryContextSwitchTo(oldcontext);
 	batch->keys[batch->nrows].rows = upsert->rows;

@@ -1,0 +1,458 @@
+/*
+ * waiting_rows.c
+ *	  The rows of a write buffer, and how they come to be in the order of keys.
+ *
+ * They go through up to three stages as they become more:
+ *
+ * - a list of rows, which is all that small statements need;
+ * - a hash table of keys, where the rules allow folding the rows of a key as
+ *	 they come (key_fold.c), as long as that pays;
+ * - a tuplesort, which spills to disk.
+ */
+#include "postgres.h"
+
+#include "access/key_fold.h"
+#include "access/nbtree.h"
+#include "access/waiting_rows.h"
+#include "access/write_buffer.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+/* A list of rows longer than this goes to the next stage. */
+#define LIST_ROWS 1000
+
+/* After this many rows folding must have halved them. */
+#define FOLD_TRIAL_ROWS 8192
+
+/*
+ * The buffer's share, in kilobytes, of the memory in which the statement's rows
+ * may wait: each partition has a buffer.
+ */
+static int
+waiting_rows_share(const WaitingRows *rows)
+{
+	return Max(64, write_buffer_size / *rows->target->nbuffers);
+}
+
+/* Do the rows in memory take more than half of that? */
+static bool
+waiting_rows_is_full(const WaitingRows *rows)
+{
+	return MemoryContextMemAllocated(rows->in_memory, false) / 1024 >
+		waiting_rows_share(rows) / 2;
+}
+
+/*
+ * waiting_rows_begin
+ *		Prepares to let rows of an open target wait, in a context that lives as long
+ *		as they do.
+ */
+void
+waiting_rows_begin(WaitingRows *rows, MergeTarget *target, MemoryContext context)
+{
+	memset(rows, 0, sizeof(WaitingRows));
+	rows->target = target;
+	rows->context = context;
+	rows->in_memory = AllocSetContextCreate(context, "waiting rows",
+											ALLOCSET_DEFAULT_SIZES);
+	rows->may_fold = key_fold_is_possible(target->plan, target->named);
+	rows->list = MemoryContextAlloc(context, LIST_ROWS * sizeof(MergeRow *));
+	target_key_sort(target);
+}
+
+/* The operators that sort the rows: by key, sequence if needed, and arrival. */
+static Tuplesortstate *
+waiting_rows_begin_sort(WaitingRows *rows, TupleDesc tupdesc)
+{
+	MergeTarget *target = rows->target;
+	const MergePlan *plan = target->plan;
+	const SequenceOrder *sequence =
+		plan->memory == MERGE_MEMORY_LOG ? plan->sequence : NULL;
+	int			nkeys = target->nkeys + (sequence ? sequence->ncolumns : 0) + 1;
+	AttrNumber *attnos = palloc(nkeys * sizeof(AttrNumber));
+	Oid		   *operators = palloc(nkeys * sizeof(Oid));
+	Oid		   *collations = palloc(nkeys * sizeof(Oid));
+	bool	   *nulls_first = palloc(nkeys * sizeof(bool));
+	int			n = 0;
+
+	for (int i = 0; i < target->nkeys; i++, n++)
+	{
+		attnos[n] = target->pkey_columns[i] + 1;
+		operators[n] = get_opfamily_member(target->key_opfamilies[i],
+										   target->key_types[i], target->key_types[i],
+										   BTLessStrategyNumber);
+		collations[n] = target->key_collations[i];
+		nulls_first[n] = false;
+	}
+	for (int i = 0; sequence != NULL && i < sequence->ncolumns; i++, n++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, sequence->columns[i]);
+		TypeCacheEntry *type = lookup_type_cache(attribute->atttypid,
+												 TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+
+		attnos[n] = attribute->attnum;
+		operators[n] = sequence->descending ? type->gt_opr : type->lt_opr;
+		collations[n] = attribute->attcollation;
+		nulls_first[n] = true;
+	}
+	attnos[n] = tupdesc->natts;
+	operators[n] = Int8LessOperator;
+	collations[n] = InvalidOid;
+	nulls_first[n] = false;
+
+	return tuplesort_begin_heap(tupdesc, nkeys, attnos, operators, collations,
+								nulls_first, waiting_rows_share(rows), NULL,
+								TUPLESORT_NONE);
+}
+
+/* Begin the sort. */
+static void
+waiting_rows_use_sort(WaitingRows *rows)
+{
+	MergeTarget *target = rows->target;
+	MemoryContext oldcontext = MemoryContextSwitchTo(rows->context);
+	TupleDesc	table = target->stored->tts_tupleDescriptor;
+	TupleDesc	tupdesc = CreateTemplateTupleDesc(table->natts + 1);
+
+	for (AttrNumber attno = 1; attno <= table->natts; attno++)
+		TupleDescCopyEntry(tupdesc, attno, table, attno);
+	TupleDescInitEntry(tupdesc, table->natts + 1, "arrival", INT8OID, -1, 0);
+	rows->sort = waiting_rows_begin_sort(rows, tupdesc);
+	rows->sort_in = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
+	rows->sort_out = MakeTupleTableSlot(tupdesc, &TTSOpsMinimalTuple);
+	rows->stage = WAITING_IN_SORT;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* Give a row to the sort, which copies it. */
+static void
+waiting_rows_sort_row(WaitingRows *rows, const MergeRow *row)
+{
+	TupleTableSlot *slot = rows->sort_in;
+	int			natts = rows->target->plan->natts;
+
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->isnull, natts * sizeof(bool));
+	slot->tts_values[natts] = Int64GetDatum(row->arrival);
+	slot->tts_isnull[natts] = false;
+	ExecStoreVirtualTuple(slot);
+	tuplesort_puttupleslot(rows->sort, slot);
+}
+
+/*
+ * Begin the hash table.  Returns false if the key's types cannot be hashed in
+ * agreement with the primary key's equality.
+ */
+static bool
+waiting_rows_use_hash(WaitingRows *rows)
+{
+	MergeTarget *target = rows->target;
+	int			nkeys = target->nkeys;
+	TupleDesc	table = target->stored->tts_tupleDescriptor;
+	TupleDesc	tupdesc;
+	AttrNumber *columns;
+	Oid		   *operators;
+	Oid		   *functions;
+	FmgrInfo   *hash_functions;
+	MemoryContext oldcontext = MemoryContextSwitchTo(rows->context);
+
+	columns = palloc(nkeys * sizeof(AttrNumber));
+	operators = palloc(nkeys * sizeof(Oid));
+	tupdesc = CreateTemplateTupleDesc(nkeys);
+	for (int i = 0; i < nkeys; i++)
+	{
+		columns[i] = i + 1;
+		operators[i] = get_opfamily_member(target->key_opfamilies[i],
+										   target->key_types[i], target->key_types[i],
+										   BTEqualStrategyNumber);
+		TupleDescCopyEntry(tupdesc, i + 1, table, target->pkey_columns[i] + 1);
+		if (!op_hashjoinable(operators[i], TupleDescAttr(tupdesc, i)->atttypid))
+		{
+			MemoryContextSwitchTo(oldcontext);
+			return false;
+		}
+	}
+	execTuplesHashPrepare(nkeys, operators, &functions, &hash_functions);
+	rows->hash = BuildTupleHashTableExt(NULL, tupdesc, nkeys, columns,
+										functions, hash_functions,
+										target->key_collations,
+										LIST_ROWS, 0,
+										rows->in_memory, rows->in_memory,
+										target->row_context, false);
+	rows->hash_slot = MakeTupleTableSlot(tupdesc, &TTSOpsMinimalTuple);
+	rows->scratch = merge_state_create(target->plan);
+	rows->stage = WAITING_FOLDED;
+	MemoryContextSwitchTo(oldcontext);
+	return true;
+}
+
+/* Fold a row into its key's entry. */
+static void
+waiting_rows_fold_row(WaitingRows *rows, const MergeRow *row)
+{
+	MergeTarget *target = rows->target;
+	TupleTableSlot *slot = rows->hash_slot;
+	TupleHashEntry entry;
+	bool		isnew;
+
+	ExecClearTuple(slot);
+	for (int i = 0; i < target->nkeys; i++)
+	{
+		slot->tts_values[i] = row->values[target->pkey_columns[i]];
+		slot->tts_isnull[i] = false;
+	}
+	ExecStoreVirtualTuple(slot);
+	entry = LookupTupleHashEntry(rows->hash, slot, &isnew, NULL);
+	if (isnew)
+	{
+		entry->additional = MemoryContextAllocZero(rows->in_memory, sizeof(KeyFold));
+		rows->nkeys++;
+	}
+	key_fold_add(target->plan, entry->additional, rows->scratch, row,
+				 rows->in_memory);
+}
+
+/* Give what was folded to the sort. */
+static void
+waiting_rows_unfold(WaitingRows *rows)
+{
+	TupleHashIterator iterator;
+	TupleHashEntry entry;
+
+	waiting_rows_use_sort(rows);
+	InitTupleHashIterator(rows->hash, &iterator);
+	while ((entry = ScanTupleHashTable(rows->hash, &iterator)) != NULL)
+	{
+		MergeRow  **folded;
+		int			nfolded;
+		MemoryContext oldcontext;
+
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(rows->target->row_context);
+		oldcontext = MemoryContextSwitchTo(rows->target->row_context);
+		nfolded = key_fold_rows(rows->target->plan, entry->additional, &folded);
+		for (int i = 0; i < nfolded; i++)
+			waiting_rows_sort_row(rows, folded[i]);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	MemoryContextReset(rows->in_memory);
+	rows->hash = NULL;
+}
+
+/* The list is full: go on to the next stage. */
+static void
+waiting_rows_leave_list(WaitingRows *rows)
+{
+	MergeRow  **list = rows->list;
+	uint64		nrows = rows->nrows;
+	MemoryContext list_context = rows->in_memory;
+
+	target_take_plan_slots(rows->target);
+	rows->in_memory = AllocSetContextCreate(rows->context, "waiting keys",
+											ALLOCSET_DEFAULT_SIZES);
+	if (!rows->may_fold || !waiting_rows_use_hash(rows))
+		waiting_rows_use_sort(rows);
+	for (uint64 i = 0; i < nrows; i++)
+	{
+		if (rows->stage == WAITING_FOLDED)
+			waiting_rows_fold_row(rows, list[i]);
+		else
+			waiting_rows_sort_row(rows, list[i]);
+	}
+	rows->list = NULL;
+	pfree(list);
+	MemoryContextDelete(list_context);
+}
+
+/* Does folding still pay? */
+static bool
+waiting_rows_fold_pays(const WaitingRows *rows)
+{
+	if (rows->nrows == FOLD_TRIAL_ROWS && rows->nkeys > FOLD_TRIAL_ROWS / 2)
+		return false;
+	return !waiting_rows_is_full(rows);
+}
+
+/*
+ * waiting_rows_put
+ *		Lets a row wait; copies it.
+ */
+void
+waiting_rows_put(WaitingRows *rows, const MergeRow *row)
+{
+	MergeTarget *target = rows->target;
+	MemoryContext oldcontext;
+
+	if (rows->stage == WAITING_IN_LIST &&
+		(rows->nrows == LIST_ROWS || waiting_rows_is_full(rows)))
+		waiting_rows_leave_list(rows);
+
+	switch (rows->stage)
+	{
+		case WAITING_IN_LIST:
+			oldcontext = MemoryContextSwitchTo(rows->in_memory);
+			rows->list[rows->nrows] = merge_row_copy(target->plan, row);
+			MemoryContextSwitchTo(oldcontext);
+			break;
+		case WAITING_FOLDED:
+			waiting_rows_fold_row(rows, row);
+			break;
+		case WAITING_IN_SORT:
+			waiting_rows_sort_row(rows, row);
+			break;
+	}
+	rows->nrows++;
+	if (rows->stage == WAITING_FOLDED && !waiting_rows_fold_pays(rows))
+		waiting_rows_unfold(rows);
+}
+
+/* qsort_arg comparator: key, then merge_rows_compare */
+static int
+waiting_rows_compare(const void *a, const void *b, void *arg)
+{
+	const MergeRow *left = *(MergeRow *const *) a;
+	const MergeRow *right = *(MergeRow *const *) b;
+	MergeTarget *target = arg;
+	int			result = target_compare_keys(target, left->values, right->values);
+
+	return result != 0 ? result : merge_rows_compare(target->plan, left, right);
+}
+
+/*
+ * waiting_rows_begin_read
+ *		Makes the rows ready to be read in the order of keys.
+ */
+void
+waiting_rows_begin_read(WaitingRows *rows)
+{
+	if (rows->stage == WAITING_FOLDED)
+		waiting_rows_unfold(rows);
+	if (rows->stage == WAITING_IN_SORT)
+	{
+		TuplesortInstrumentation how;
+
+		tuplesort_performsort(rows->sort);
+		tuplesort_get_stats(rows->sort, &how);
+		rows->spilled = how.sortMethod != SORT_TYPE_QUICKSORT;
+	}
+	else
+		qsort_arg(rows->list, rows->nrows, sizeof(MergeRow *),
+				  waiting_rows_compare, rows->target);
+}
+
+/*
+ * waiting_rows_next
+ *		The next row in the order of keys, or NULL.  It may be put into storage, and
+ *		then is good until the next call, unless waiting_rows_hold keeps it.
+ */
+MergeRow *
+waiting_rows_next(WaitingRows *rows, MergeRow *storage)
+{
+	MergeTarget *target = rows->target;
+	int			natts = target->plan->natts;
+
+	if (rows->stage == WAITING_IN_LIST)
+		return rows->list_next < rows->nrows ? rows->list[rows->list_next++] : NULL;
+
+	if (!tuplesort_gettupleslot(rows->sort, true, false, rows->sort_out, NULL))
+		return NULL;
+	slot_getallattrs(rows->sort_out);
+	storage->values = rows->sort_out->tts_values;
+	storage->isnull = rows->sort_out->tts_isnull;
+	storage->arrival = DatumGetInt64(storage->values[natts]);
+	storage->named = target->named;
+	return storage;
+}
+
+/*
+ * waiting_rows_hold
+ *		The row that was read last, completed by merge_row_init, for as long as the
+ *		rows and CurrentMemoryContext live.
+ */
+MergeRow *
+waiting_rows_hold(WaitingRows *rows, MergeRow *row)
+{
+	const MergePlan *plan = rows->target->plan;
+	int			natts = plan->natts;
+	MergeRow   *held;
+
+	if (rows->stage == WAITING_IN_LIST)
+		return row;
+	held = palloc(sizeof(MergeRow));
+	*held = *row;
+	held->values = palloc(natts * (sizeof(Datum) + sizeof(bool)));
+	held->isnull = (bool *) (held->values + natts);
+	memcpy(held->values, row->values, natts * sizeof(Datum));
+	memcpy(held->isnull, row->isnull, natts * sizeof(bool));
+	/* the sort lets go of a spilled row when it gives the next one */
+	if (rows->spilled)
+	{
+		char	   *tuple = (char *) ((MinimalTupleTableSlot *) rows->sort_out)->mintuple;
+		char	   *copy = (char *) ExecCopySlotMinimalTuple(rows->sort_out);
+
+		for (int c = 0; c < natts; c++)
+		{
+			if (!held->isnull[c] && !plan->columns[c].typbyval)
+				held->values[c] = PointerGetDatum(copy + (DatumGetPointer(held->values[c]) - tuple));
+		}
+	}
+	merge_row_init(plan, held);
+	return held;
+}
+
+/*
+ * waiting_rows_end
+ *		Ends what the rows' context does not take along: the sort.
+ */
+void
+waiting_rows_end(WaitingRows *rows)
+{
+	if (rows->sort == NULL)
+		return;
+	ExecClearTuple(rows->sort_out);
+	tuplesort_end(rows->sort);
+	rows->sort = NULL;
+}
+
+/*
+ * waiting_rows_make_list
+ *		Makes the rows a list, however long, that can be read again.
+ */
+void
+waiting_rows_make_list(WaitingRows *rows)
+{
+	const MergePlan *plan = rows->target->plan;
+	MergeRow	storage = {0};
+	MergeRow   *row;
+	uint64		nrows = 0;
+	uint64		size = LIST_ROWS;
+	MemoryContext oldcontext;
+
+	if (rows->stage == WAITING_IN_LIST)
+		return;
+	waiting_rows_begin_read(rows);
+	rows->list = MemoryContextAlloc(rows->context, size * sizeof(MergeRow *));
+	oldcontext = MemoryContextSwitchTo(rows->in_memory);
+	while ((row = waiting_rows_next(rows, &storage)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = merge_row_copy(plan, row);
+		merge_row_init(plan, row);
+		if (nrows == size)
+		{
+			size *= 2;
+			rows->list = repalloc_huge(rows->list, size * sizeof(MergeRow *));
+		}
+		rows->list[nrows++] = row;
+	}
+	MemoryContextSwitchTo(oldcontext);
+	waiting_rows_end(rows);
+	rows->stage = WAITING_IN_LIST;
+	rows->nrows = nrows;
+}
