@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/before_insert.h"
-#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/index_shim.h"
 #include "access/row_security.h"
@@ -137,6 +136,17 @@ upsert_check_snapshot(Upsert *upsert)
 				 errhint("The transaction might succeed if retried.")));
 }
 
+/* Wait for the transaction that decides what is stored of the key. */
+static void
+upsert_wait(Upsert *upsert, KeyScan *scan)
+{
+	if (scan->wait_token != 0)
+		SpeculativeInsertionWait(scan->wait_xid, scan->wait_token);
+	else
+		XactLockTableWait(scan->wait_xid, upsert->relation, &scan->wait_tid,
+						  XLTW_InsertIndexUnique);
+}
+
 /*
  * Find the live row of the key, into target->stored, which then pins it.
  * Waits for transactions that are about to decide which row that is.
@@ -144,54 +154,34 @@ upsert_check_snapshot(Upsert *upsert)
 static void
 upsert_find(Upsert *upsert)
 {
-	MergeTarget *target = upsert->target;
-	int			nkeys = target->nkeys;
+	const Datum *values = upsert->rows[0]->values;
+	KeyScan		once;
+	KeyScan    *scan = upsert->scan;
+	KeyScanResult result;
 
-	for (int i = 0; i < nkeys; i++)
-		target->scankeys[i].sk_argument =
-			upsert->rows[0]->values[target->pkey_columns[i]];
-
+	if (scan == NULL)
+	{
+		scan = &once;
+		key_scan_begin(scan, upsert->target, upsert->relation, 1);
+	}
 	for (;;)
 	{
-		SnapshotData dirty;
-		IndexScanDesc scan;
-		ItemPointerData wait_tid;
-		TransactionId wait_xid = InvalidTransactionId;
-		uint32		wait_token = 0;
-
 		CHECK_FOR_INTERRUPTS();
-		InitDirtySnapshot(dirty);
-		upsert->found = false;
-		scan = index_beginscan(upsert->relation, target->pkey, &dirty, nkeys, 0);
-		index_rescan(scan, target->scankeys, nkeys, NULL, 0);
-		while (index_getnext_slot(scan, ForwardScanDirection, target->stored))
-		{
-			if (!TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax))
-			{
-				upsert->found = true;
-				break;
-			}
-			wait_xid = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
-			wait_token = TransactionIdIsValid(dirty.xmin) ? dirty.speculativeToken : 0;
-			wait_tid = target->stored->tts_tid;
-		}
-		index_endscan(scan);
+		result = key_scan_find(scan, values, upsert->again);
+		upsert->again = true;
+		if (result != KEY_BUSY)
+			break;
+		upsert_wait(upsert, scan);
+	}
+	if (scan == &once)
+		key_scan_release(scan);
 
-		if (upsert->found)
-		{
-			if (IsolationUsesXactSnapshot())
-				upsert_check_snapshot(upsert);
-			slot_getallattrs(target->stored);
-			return;
-		}
-		ExecClearTuple(target->stored);
-		if (!TransactionIdIsValid(wait_xid))
-			return;
-		if (wait_token != 0)
-			SpeculativeInsertionWait(wait_xid, wait_token);
-		else
-			XactLockTableWait(wait_xid, upsert->relation, &wait_tid,
-							  XLTW_InsertIndexUnique);
+	upsert->found = result == KEY_FOUND;
+	if (upsert->found)
+	{
+		if (IsolationUsesXactSnapshot())
+			upsert_check_snapshot(upsert);
+		slot_getallattrs(upsert->target->stored);
 	}
 }
 

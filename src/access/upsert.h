@@ -9,6 +9,7 @@
 
 #include "access/heapam.h"
 #include "access/htup.h"
+#include "access/key_scan.h"
 #include "access/target.h"
 #include "access/tombstones.h"
 #include "executor/tuptable.h"
@@ -59,6 +60,8 @@ typedef struct Upsert
 	MergeRow  **rows;			/* of the key */
 	int			nrows;
 	bool		remember;		/* the statement may bring more rows of it */
+	KeyScan    *scan;			/* finds key after key; NULL: this one only */
+	bool		again;			/* the key has been looked for before */
 	InsertBatch *batch;			/* for new rows; or NULL */
 	UpsertError *error;
 

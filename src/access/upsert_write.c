@@ -141,9 +141,13 @@ upsert_make_merged(Upsert *upsert)
 	upsert->written->t_tableOid = RelationGetRelid(upsert->relation);
 }
 
-/* Insert a row's entry into the primary key's index: is it the only one? */
+/*
+ * Insert a row's entry into the primary key's index, as index_insert does.
+ * unchanged: it is a new version of a row with the same key.
+ */
 static bool
-upsert_index_primary(Upsert *upsert, TupleTableSlot *slot)
+upsert_index_primary(Upsert *upsert, TupleTableSlot *slot,
+					 IndexUniqueCheck check, bool unchanged)
 {
 	MergeTarget *target = upsert->target;
 	Datum		values[INDEX_MAX_KEYS];
@@ -151,8 +155,7 @@ upsert_index_primary(Upsert *upsert, TupleTableSlot *slot)
 
 	FormIndexDatum(target->pkey_info, slot, target->estate, values, isnull);
 	return index_insert(target->pkey, values, isnull, &slot->tts_tid,
-						upsert->relation, UNIQUE_CHECK_PARTIAL, false,
-						target->pkey_info);
+						upsert->relation, check, unchanged, target->pkey_info);
 }
 
 /* Insert a row's entries into indexes, as the executor would. */
@@ -169,6 +172,28 @@ upsert_index(Upsert *upsert, ResultRelInfo *indexes, TupleTableSlot *slot,
 	recheck = compat_ExecInsertIndexTuples(indexes, slot, upsert->target->estate,
 										   update, summarizing);
 	list_free(recheck);
+}
+
+/*
+ * Insert the entries of a stored row's new version.  Where its key is the stored
+ * one, nobody else can have it, so that nobody need be looked for: the row that
+ * had it is the one that was just replaced.
+ */
+static void
+upsert_index_update(Upsert *upsert, bool summarizing)
+{
+	MergeTarget *target = upsert->target;
+	ResultRelInfo *indexes = target->indexes;
+
+	target_key_sort(target);
+	if (!summarizing && target->pkey->rd_index->indimmediate &&
+		target_compare_keys(target, target->stored->tts_values,
+							target->merged->tts_values) == 0)
+	{
+		(void) upsert_index_primary(upsert, target->merged, UNIQUE_CHECK_NO, true);
+		indexes = target->secondary;
+	}
+	upsert_index(upsert, indexes, target->merged, true, summarizing);
 }
 
 /*
@@ -236,7 +261,7 @@ upsert_insert(Upsert *upsert)
 	}
 	heap_insert(relation, upsert->written, upsert->cid, options, upsert->bistate);
 	target->merged->tts_tid = upsert->written->t_self;
-	unique = upsert_index_primary(upsert, target->merged);
+	unique = upsert_index_primary(upsert, target->merged, UNIQUE_CHECK_PARTIAL, false);
 	if (unique && target->plan->tombstones)
 		unique = tombstone_clear(target, upsert->rows[0]->values,
 								 &upsert->tombstone, &busy);
@@ -342,8 +367,10 @@ insert_batch_flush(Upsert *upsert)
 		each.rows = batch->keys[i].rows;
 		each.nrows = batch->keys[i].nrows;
 		each.batch = NULL;
+		each.scan = NULL;
+		each.again = true;
 		each.error->rows = each.rows;
-		if (upsert_index_primary(&each, batch->slots[i]))
+		if (upsert_index_primary(&each, batch->slots[i], UNIQUE_CHECK_PARTIAL, false))
 			upsert_index(&each, each.target->secondary, batch->slots[i], false, false);
 		else
 		{
@@ -367,7 +394,11 @@ static void
 upsert_prepare_change(Upsert *upsert, CmdType command)
 {
 	MergeTarget *target = upsert->target;
+	HeapTupleHeader stored = ((HeapTupleTableSlot *) target->stored)->tuple->t_data;
 
+	/* where somebody has locked it we may have to wait, and not with the pins */
+	if (upsert->scan != NULL && (stored->t_infomask & HEAP_XMAX_INVALID) == 0)
+		key_scan_release(upsert->scan);
 	if (!target->may_update)
 	{
 		CheckCmdReplicaIdentity(upsert->relation, CMD_UPDATE);
@@ -428,8 +459,7 @@ upsert_update(Upsert *upsert)
 
 	target->merged->tts_tid = upsert->written->t_self;
 	if (update_indexes != TU_None)
-		upsert_index(upsert, target->indexes, target->merged, true,
-					 update_indexes == TU_Summarizing);
+		upsert_index_update(upsert, update_indexes == TU_Summarizing);
 	if (target->referenced != NULL)
 		ExecARUpdateTriggers(target->estate, target->referenced, NULL, NULL,
 							 &stored_tid, NULL, target->merged, NIL, NULL, false);

@@ -201,6 +201,7 @@ key_group_merge(WriteBuffer *buffer, KeyGroup *group, Upsert *upsert)
 	MemoryContextSwitchTo(oldcontext);
 
 	MemoryContextReset(target->row_context);
+	upsert->again = group->in_parts != NULL;
 	upsert_key(upsert);
 	ExecClearTuple(target->stored);
 	ExecClearTuple(target->merged);
@@ -256,6 +257,7 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 	MergeRow	storage = {0};
 	MergeRow   *row;
 	KeyGroup	group = {0};
+	KeyScan		scan;
 	Upsert		upsert = {
 		.target = target,
 		.relation = target->relation,
@@ -274,6 +276,9 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 	group.size = 16;
 	group.rows = palloc(group.size * sizeof(MergeRow *));
 	waiting_rows_begin_read(&buffer->rows);
+	key_scan_begin(&scan, target, target->relation, buffer->rows.nrows);
+	/* with tombstones there is more to wait for */
+	upsert.scan = target->plan->tombstones ? NULL : &scan;
 	upsert_error_begin(&error, target);
 	while ((row = waiting_rows_next(&buffer->rows, &storage)) != NULL)
 	{
@@ -290,6 +295,7 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 	if (group.nrows > 0)
 		key_group_merge(buffer, &group, &upsert);
 	insert_batch_flush(&upsert);
+	key_scan_release(&scan);
 	upsert_error_end(&error);
 	MemoryContextSwitchTo(oldcontext);
 }

@@ -1,0 +1,84 @@
+-- Keys of a statement are found along the index's leaf pages where they lie
+-- close together, and one by one where not: the result is the same. Each
+-- statement is also done by hand, on a table of the same shape.
+\pset format unaligned
+\pset tuples_only on
+SET client_min_messages = warning;
+-- :kind of key: one column, several, a type whose index entries are of another
+-- type (name), long text, an order of its own (numeric)
+CREATE FUNCTION key_of(kind text, n int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+SELECT CASE kind
+	WHEN 'bigint' THEN n::text
+	WHEN 'name' THEN 'key ' || n
+	WHEN 'text' THEN md5(n::text) || repeat('.', n % 300)
+	WHEN 'numeric' THEN ((n - 3000) / 7.0)::numeric(12,4)::text
+	ELSE (n / 100)::text END
+$$;
+-- the keys of a statement, by where they lie among those stored (1 to 6000, the
+-- even ones of them)
+CREATE FUNCTION keys_of(place text) RETURNS SETOF int LANGUAGE sql AS $$
+SELECT n FROM generate_series(-500, 9000) n
+WHERE CASE place
+	WHEN 'all' THEN n BETWEEN 1 AND 6000
+	WHEN 'stored' THEN n BETWEEN 1 AND 6000 AND n % 2 = 0
+	WHEN 'new' THEN n BETWEEN 1 AND 6000 AND n % 2 = 1
+	WHEN 'sparse' THEN n BETWEEN 1 AND 6000 AND n % 301 IN (0, 1)
+	WHEN 'clusters' THEN n BETWEEN 1 AND 6000 AND n % 1500 BETWEEN 700 AND 770
+	WHEN 'ends' THEN n < 30 OR n > 5950
+	WHEN 'few' THEN n IN (2, 3, 4, 3000, 5999, 6000)
+	END
+$$;
+CREATE FUNCTION try_keys(kind text, place text, setup text DEFAULT '') RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	type text := CASE kind WHEN 'two' THEN 'int' ELSE kind END;
+	input text := format('SELECT key_of(%L, n)::%s AS k, n %% 100 AS l, CASE WHEN n %% 3 = 0 THEN n END AS a,
+		CASE WHEN n %% 5 <> 0 THEN ''new'' END AS b FROM keys_of(%L) n', kind, type, place);
+	same boolean;
+BEGIN
+	DROP TABLE IF EXISTS merged, by_hand;
+	EXECUTE format('CREATE TABLE merged (k %s, l int, a int, b text, PRIMARY KEY (k, l))
+		USING merge_engine WITH (merge_engine = ''partial-update'')', type);
+	IF kind <> 'two' THEN
+		ALTER TABLE merged DROP CONSTRAINT merged_pkey;
+		ALTER TABLE merged ADD PRIMARY KEY (k);
+	END IF;
+	EXECUTE format('INSERT INTO merged SELECT key_of(%L, n)::%s, n %% 100, 0, ''old'' FROM keys_of(''stored'') n',
+		kind, type);
+	EXECUTE setup;
+	CREATE TABLE by_hand AS SELECT * FROM merged;
+	EXECUTE format('MERGE INTO by_hand t USING (%s) s ON t.k = s.k AND t.l = s.l
+		WHEN MATCHED THEN UPDATE SET a = coalesce(s.a, t.a), b = coalesce(s.b, t.b)
+		WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.l, s.a, s.b)', input);
+	EXECUTE 'INSERT INTO merged ' || input || ' ORDER BY random()';
+	SELECT count(*) = 0 FROM ((TABLE merged EXCEPT ALL TABLE by_hand) UNION ALL
+		(TABLE by_hand EXCEPT ALL TABLE merged)) difference INTO same;
+	RETURN same;
+END $$;
+SELECT kind, place FROM unnest('{bigint,two,name,text,numeric}'::text[]) kind,
+	unnest('{all,stored,new,sparse,clusters,ends,few}'::text[]) place WHERE NOT try_keys(kind, place);
+-- entries without a live row: rows were removed, came back, or moved to another
+-- page, in this transaction as well
+SELECT try_keys('bigint', 'all', 'DELETE FROM merged WHERE k % 4 = 0');
+SELECT try_keys('two', 'all', 'DELETE FROM merged WHERE k % 4 = 0;
+	INSERT INTO merged SELECT n / 100, n % 100, 7, ''back'' FROM generate_series(1, 6000, 3) n');
+SELECT try_keys('bigint', 'stored', 'CREATE INDEX ON merged (a); UPDATE merged SET a = 1; UPDATE merged SET a = 2');
+SELECT try_keys('bigint', 'clusters', 'DELETE FROM merged');
+-- a function of the statement writes rows ahead of the one that is merged
+CREATE TABLE ahead (k int PRIMARY KEY, a int, b int) USING merge_engine WITH (merge_engine = 'partial-update');
+CREATE FUNCTION write_ahead(k int, a int, b int) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	-- not the incoming row, which has either a or b
+	IF k = 50 AND a IS NOT NULL AND b IS NOT NULL THEN
+		INSERT INTO ahead (k, a) VALUES (60, -1), (61, -1);
+		UPDATE ahead SET a = -2 WHERE ahead.k = 70;
+		DELETE FROM ahead WHERE ahead.k = 80;
+	END IF;
+	RETURN true;
+END $$;
+ALTER TABLE ahead ADD CHECK (write_ahead(k, a, b));
+INSERT INTO ahead (k, a) SELECT n, n FROM generate_series(10, 90, 10) n;
+INSERT INTO ahead (k, b) SELECT n, n FROM generate_series(1, 100) n;
+SELECT count(*), count(a), sum(b) FROM ahead;
+SELECT * FROM ahead WHERE k IN (50, 59, 60, 61, 70, 80) ORDER BY k;
+DROP TABLE ahead, merged, by_hand;
+DROP FUNCTION write_ahead, try_keys, keys_of, key_of;

@@ -1,0 +1,300 @@
+/*
+ * key_scan.c
+ *	  Finds the stored rows of keys, by the primary key's index.
+ *
+ * One key is looked up from the root of the index.  Many keys, which come in
+ * the index's order, may lie so close together that it is cheaper to walk along
+ * the leaf pages, as a merge join does: each page is then read once for all keys
+ * in it, and a key beyond the last entry costs nothing.
+ *
+ * The walk sees a leaf page as it was when it came there, so it does not always
+ * know.  It may say that there is a row: the heap is read when the key is asked
+ * for.  It may say that there is none where it saw no entry of the key: a row
+ * that was inserted meanwhile is met by the insertion, which the index then
+ * refuses, as it does when another session inserts between our look-up and our
+ * insertion.  But entries without a live row may have a successor that came
+ * later, and then the key is looked up.  So is a key that is asked for again.
+ *
+ * A walk over entries that are not asked for costs more than looking up.  If a
+ * key lies too far ahead, the walk begins anew there; if it has been of little
+ * use, it pauses for some keys.
+ *
+ * Both scans keep pins on index and heap pages, which vacuum may be waiting for:
+ * whoever waits for a transaction releases them first.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/key_scan.h"
+#include "access/nbtree.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+/* A walk gives up when it has passed so many entries on the way to a key. */
+#define WALK_STEPS 32
+
+/* It was of use if it has served as many keys. */
+#define WALK_KEYS 8
+
+/* Keys to look up before a walk is tried again, at first and at most. */
+#define WALK_PAUSE 16
+#define WALK_PAUSE_MAX 4096
+
+/*
+ * key_scan_begin
+ *		Prepares to find about nkeys keys of an open target, in rising order.
+ *		What is allocated lives in CurrentMemoryContext, and is freed by
+ *		key_scan_release.
+ */
+void
+key_scan_begin(KeyScan *scan, MergeTarget *target, Relation relation, uint64 nkeys)
+{
+	memset(scan, 0, sizeof(KeyScan));
+	scan->target = target;
+	scan->relation = relation;
+	scan->context = CurrentMemoryContext;
+	scan->next_pause = WALK_PAUSE;
+	InitDirtySnapshot(scan->dirty);
+	if (nkeys <= WALK_PAUSE ||
+		nkeys / WALK_KEYS < RelationGetNumberOfBlocks(target->pkey))
+		scan->pause = WALK_PAUSE;
+}
+
+/*
+ * key_scan_release
+ *		Ends the scans, and with them their pins.
+ */
+void
+key_scan_release(KeyScan *scan)
+{
+	if (scan->lookup != NULL)
+		index_endscan(scan->lookup);
+	if (scan->walk != NULL)
+		index_endscan(scan->walk);
+	scan->lookup = NULL;
+	scan->walk = NULL;
+	scan->walking = false;
+}
+
+/* Another transaction has inserted the row that was just read, or changes it. */
+static bool
+key_scan_is_busy(const KeyScan *scan)
+{
+	return TransactionIdIsValid(scan->dirty.xmin) || TransactionIdIsValid(scan->dirty.xmax);
+}
+
+/* Look the key up. */
+static KeyScanResult
+key_scan_look_up(KeyScan *scan, const Datum *values)
+{
+	MergeTarget *target = scan->target;
+	MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
+	KeyScanResult result = KEY_ABSENT;
+
+	for (int i = 0; i < target->nkeys; i++)
+		target->scankeys[i].sk_argument = values[target->pkey_columns[i]];
+	if (scan->lookup == NULL)
+		scan->lookup = index_beginscan(scan->relation, target->pkey, &scan->dirty,
+									   target->nkeys, 0);
+	index_rescan(scan->lookup, target->scankeys, target->nkeys, NULL, 0);
+	while (index_getnext_slot(scan->lookup, ForwardScanDirection, target->stored))
+	{
+		if (!key_scan_is_busy(scan))
+		{
+			result = KEY_FOUND;
+			break;
+		}
+		result = KEY_BUSY;
+		scan->wait_xid = TransactionIdIsValid(scan->dirty.xmin) ?
+			scan->dirty.xmin : scan->dirty.xmax;
+		scan->wait_token = TransactionIdIsValid(scan->dirty.xmin) ?
+			scan->dirty.speculativeToken : 0;
+		scan->wait_tid = target->stored->tts_tid;
+	}
+	MemoryContextSwitchTo(oldcontext);
+	return result;
+}
+
+/* Prepare the walk's key: at or after the values that it is given later. */
+static void
+key_scan_prepare_walk(KeyScan *scan)
+{
+	MergeTarget *target = scan->target;
+	int			nkeys = target->nkeys;
+
+	if (nkeys > 1)
+	{
+		scan->start_columns = palloc(nkeys * sizeof(ScanKeyData));
+		memset(&scan->start, 0, sizeof(ScanKeyData));
+		scan->start.sk_flags = SK_ROW_HEADER;
+		scan->start.sk_attno = 1;
+		scan->start.sk_strategy = BTGreaterEqualStrategyNumber;
+		scan->start.sk_argument = PointerGetDatum(scan->start_columns);
+	}
+	for (int i = 0; i < nkeys; i++)
+	{
+		Oid			opfamily = target->key_opfamilies[i];
+		Oid			type = target->key_types[i];
+		RegProcedure function = nkeys > 1 ?
+			get_opfamily_proc(opfamily, type, type, BTORDER_PROC) :
+			get_opcode(get_opfamily_member(opfamily, type, type,
+										   BTGreaterEqualStrategyNumber));
+
+		ScanKeyEntryInitialize(nkeys > 1 ? &scan->start_columns[i] : &scan->start,
+							   nkeys == 1 ? 0 :
+							   i < nkeys - 1 ? SK_ROW_MEMBER : SK_ROW_MEMBER | SK_ROW_END,
+							   i + 1, BTGreaterEqualStrategyNumber, InvalidOid,
+							   target->key_collations[i], function, (Datum) 0);
+	}
+}
+
+/* Begin a walk at the key, or after where it would be. */
+static void
+key_scan_begin_walk(KeyScan *scan, const Datum *values)
+{
+	MergeTarget *target = scan->target;
+	MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
+
+	if (scan->walk == NULL)
+	{
+		target_key_sort(target);
+		key_scan_prepare_walk(scan);
+		scan->walk = index_beginscan(scan->relation, target->pkey, &scan->dirty, 1, 0);
+		scan->walk->xs_want_itup = true;
+	}
+	if (target->nkeys == 1)
+		scan->start.sk_argument = values[target->pkey_columns[0]];
+	else
+		for (int i = 0; i < target->nkeys; i++)
+			scan->start_columns[i].sk_argument = values[target->pkey_columns[i]];
+	index_rescan(scan->walk, &scan->start, 1, NULL, 0);
+	MemoryContextSwitchTo(oldcontext);
+	scan->walking = true;
+	scan->at_entry = false;
+	scan->at_end = false;
+	scan->served = 0;
+}
+
+/* Go to the next entry; false after the last one. */
+static bool
+key_scan_advance(KeyScan *scan)
+{
+	MemoryContext oldcontext;
+
+	if (scan->at_entry)
+		return true;
+	if (!scan->at_end)
+	{
+		oldcontext = MemoryContextSwitchTo(scan->context);
+		scan->at_entry = index_getnext_tid(scan->walk, ForwardScanDirection) != NULL;
+		scan->at_end = !scan->at_entry;
+		MemoryContextSwitchTo(oldcontext);
+	}
+	return scan->at_entry;
+}
+
+/* The order of the entry and a key. */
+static int
+key_scan_compare(const KeyScan *scan, const Datum *values)
+{
+	MergeTarget *target = scan->target;
+
+	for (int i = 0; i < target->nkeys; i++)
+	{
+		bool		isnull;
+		Datum		entry = index_getattr(scan->walk->xs_itup, i + 1,
+										  scan->walk->xs_itupdesc, &isnull);
+		int			result = ApplySortComparator(entry, isnull,
+												 values[target->pkey_columns[i]], false,
+												 &target->key_sort[i]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+/*
+ * Walk to the key.  Returns false if it cannot be told that way: it lies too far
+ * ahead (then the walk still stands before it), or the key's entries lead to no
+ * live row.
+ */
+static bool
+key_scan_walk_to(KeyScan *scan, const Datum *values, KeyScanResult *result)
+{
+	bool		seen = false;
+
+	for (int steps = 0; key_scan_advance(scan); steps++)
+	{
+		int			order = key_scan_compare(scan, values);
+
+		if (order > 0)
+			break;
+		if (order < 0 && steps == WALK_STEPS)
+			return false;
+		scan->at_entry = false;
+		if (order == 0)
+		{
+			seen = true;
+			if (index_fetch_heap(scan->walk, scan->target->stored))
+			{
+				*result = KEY_FOUND;
+				return !key_scan_is_busy(scan);
+			}
+		}
+	}
+	*result = KEY_ABSENT;
+	return !seen;
+}
+
+/* Find the key by the walk, if that pays. */
+static bool
+key_scan_try_walk(KeyScan *scan, const Datum *values, KeyScanResult *result)
+{
+	if (scan->pause > 0)
+	{
+		scan->pause--;
+		return false;
+	}
+	if (!scan->walking)
+		key_scan_begin_walk(scan, values);
+	scan->served++;
+	if (key_scan_walk_to(scan, values, result))
+		return true;
+	if (!scan->at_entry)
+		return false;
+
+	if (scan->served > WALK_KEYS)
+	{
+		scan->next_pause = WALK_PAUSE;
+		key_scan_begin_walk(scan, values);
+		scan->served++;
+		return key_scan_walk_to(scan, values, result);
+	}
+	scan->walking = false;
+	scan->pause = scan->next_pause;
+	scan->next_pause = Min(scan->next_pause * 2, WALK_PAUSE_MAX);
+	return false;
+}
+
+/*
+ * key_scan_find
+ *		Finds the live row of the key in a row's values, into target->stored.  The
+ *		key is higher than those that were asked for before, unless again says
+ *		that it may be one of them.  A live row comes before one in progress.  In
+ *		a walk KEY_ABSENT may be old by the time that a page takes.
+ */
+KeyScanResult
+key_scan_find(KeyScan *scan, const Datum *values, bool again)
+{
+	KeyScanResult result;
+
+	if (again || !key_scan_try_walk(scan, values, &result))
+		result = key_scan_look_up(scan, values);
+	if (result != KEY_FOUND)
+		ExecClearTuple(scan->target->stored);
+	if (result == KEY_BUSY)
+		key_scan_release(scan);
+	return result;
+}
