@@ -150,6 +150,17 @@ key_fold_add(const MergePlan *plan, KeyFold *fold, MergeState *scratch,
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/*
+ * key_fold_values
+ *		The values of a fold that is not empty; its key is among them.  Good until
+ *		the next row is added.
+ */
+const Datum *
+key_fold_values(const KeyFold *fold)
+{
+	return fold->row != NULL ? fold->row->values : fold->state->values;
+}
+
 /* A row like the fold's, but with values only where version is the column's. */
 static MergeRow *
 key_fold_row_of_version(const MergePlan *plan, const KeyFold *fold,

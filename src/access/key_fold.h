@@ -21,6 +21,7 @@ typedef struct KeyFold
 extern bool key_fold_is_possible(const MergePlan *plan, const bool *named);
 extern void key_fold_add(const MergePlan *plan, KeyFold *fold, MergeState *scratch,
 						 const MergeRow *row, MemoryContext context);
+extern const Datum *key_fold_values(const KeyFold *fold);
 extern int	key_fold_rows(const MergePlan *plan, const KeyFold *fold,
 						  MergeRow ***rows);
 

@@ -17,6 +17,7 @@
 #include "access/write_buffer.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
@@ -26,8 +27,52 @@
 /* A list of rows longer than this goes to the next stage. */
 #define LIST_ROWS 1000
 
-/* After this many rows folding must have halved them. */
+/*
+ * From this many rows on, at each doubling of them, one in so many must have met
+ * another of its key, or they are not folded any longer.  Even if all keys are to
+ * come a hundred times, most of the first rows are the first of their key.
+ */
 #define FOLD_TRIAL_ROWS 8192
+#define FOLD_TRIAL_SHARE 8
+
+/* What the rows of a key have been folded into. */
+typedef struct FoldEntry
+{
+	const Datum *key;			/* a row's values */
+	KeyFold		fold;
+	uint32		hash;
+	char		status;
+} FoldEntry;
+
+static uint32 waiting_rows_hash_key(WaitingRows *rows, const Datum *values);
+
+#define SH_PREFIX foldtable
+#define SH_ELEMENT_TYPE FoldEntry
+#define SH_KEY_TYPE const Datum *
+#define SH_KEY key
+#define SH_HASH_KEY(table, values) waiting_rows_hash_key((table)->private_data, values)
+#define SH_EQUAL(table, a, b) \
+	(target_compare_keys(((WaitingRows *) (table)->private_data)->target, a, b) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) (entry)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* A hash of a row's key. */
+static uint32
+waiting_rows_hash_key(WaitingRows *rows, const Datum *values)
+{
+	MergeTarget *target = rows->target;
+	uint32		hash = 0;
+
+	for (int i = 0; i < target->nkeys; i++)
+		hash = hash_combine(hash, DatumGetUInt32(FunctionCall1Coll(&rows->hash_functions[i],
+																   target->key_collations[i],
+																   values[target->pkey_columns[i]])));
+	return murmurhash32(hash);
+}
 
 /*
  * The buffer's share, in kilobytes, of the memory in which the statement's rows
@@ -153,81 +198,56 @@ static bool
 waiting_rows_use_hash(WaitingRows *rows)
 {
 	MergeTarget *target = rows->target;
-	int			nkeys = target->nkeys;
 	TupleDesc	table = target->stored->tts_tupleDescriptor;
-	TupleDesc	tupdesc;
-	AttrNumber *columns;
-	Oid		   *operators;
-	Oid		   *functions;
-	FmgrInfo   *hash_functions;
 	MemoryContext oldcontext = MemoryContextSwitchTo(rows->context);
+	bool		hashable = true;
 
-	columns = palloc(nkeys * sizeof(AttrNumber));
-	operators = palloc(nkeys * sizeof(Oid));
-	tupdesc = CreateTemplateTupleDesc(nkeys);
-	for (int i = 0; i < nkeys; i++)
+	rows->hash_functions = palloc(target->nkeys * sizeof(FmgrInfo));
+	for (int i = 0; i < target->nkeys && hashable; i++)
 	{
-		columns[i] = i + 1;
-		operators[i] = get_opfamily_member(target->key_opfamilies[i],
-										   target->key_types[i], target->key_types[i],
-										   BTEqualStrategyNumber);
-		TupleDescCopyEntry(tupdesc, i + 1, table, target->pkey_columns[i] + 1);
-		if (!op_hashjoinable(operators[i], TupleDescAttr(tupdesc, i)->atttypid))
-		{
-			MemoryContextSwitchTo(oldcontext);
-			return false;
-		}
+		Oid			type = target->key_types[i];
+		Oid			equality = get_opfamily_member(target->key_opfamilies[i], type, type,
+												   BTEqualStrategyNumber);
+		Oid			function;
+
+		hashable = op_hashjoinable(equality, TupleDescAttr(table, target->pkey_columns[i])->atttypid) &&
+			get_op_hash_functions(equality, &function, NULL);
+		if (hashable)
+			fmgr_info(function, &rows->hash_functions[i]);
 	}
-	execTuplesHashPrepare(nkeys, operators, &functions, &hash_functions);
-	rows->hash = BuildTupleHashTableExt(NULL, tupdesc, nkeys, columns,
-										functions, hash_functions,
-										target->key_collations,
-										LIST_ROWS, 0,
-										rows->in_memory, rows->in_memory,
-										target->row_context, false);
-	rows->hash_slot = MakeTupleTableSlot(tupdesc, &TTSOpsMinimalTuple);
-	rows->scratch = merge_state_create(target->plan);
-	rows->stage = WAITING_FOLDED;
+	if (hashable)
+	{
+		rows->hash = foldtable_create(rows->in_memory, 2 * LIST_ROWS, rows);
+		rows->scratch = merge_state_create(target->plan);
+		rows->stage = WAITING_FOLDED;
+	}
 	MemoryContextSwitchTo(oldcontext);
-	return true;
+	return hashable;
 }
 
 /* Fold a row into its key's entry. */
 static void
 waiting_rows_fold_row(WaitingRows *rows, const MergeRow *row)
 {
-	MergeTarget *target = rows->target;
-	TupleTableSlot *slot = rows->hash_slot;
-	TupleHashEntry entry;
-	bool		isnew;
+	bool		found;
+	FoldEntry  *entry = foldtable_insert(rows->hash, row->values, &found);
 
-	ExecClearTuple(slot);
-	for (int i = 0; i < target->nkeys; i++)
-	{
-		slot->tts_values[i] = row->values[target->pkey_columns[i]];
-		slot->tts_isnull[i] = false;
-	}
-	ExecStoreVirtualTuple(slot);
-	entry = LookupTupleHashEntry(rows->hash, slot, &isnew, NULL);
-	if (isnew)
-	{
-		entry->additional = MemoryContextAllocZero(rows->in_memory, sizeof(KeyFold));
-		rows->nkeys++;
-	}
-	key_fold_add(target->plan, entry->additional, rows->scratch, row,
-				 rows->in_memory);
+	if (!found)
+		memset(&entry->fold, 0, sizeof(KeyFold));
+	key_fold_add(rows->target->plan, &entry->fold, rows->scratch, row, rows->in_memory);
+	entry->key = key_fold_values(&entry->fold);
 }
 
 /* Give what was folded to the sort. */
 static void
 waiting_rows_unfold(WaitingRows *rows)
 {
-	TupleHashIterator iterator;
-	TupleHashEntry entry;
+	foldtable_iterator iterator;
+	FoldEntry  *entry;
 
 	waiting_rows_use_sort(rows);
-	InitTupleHashIterator(rows->hash, &iterator);
-	while ((entry = ScanTupleHashTable(rows->hash, &iterator)) != NULL)
+	foldtable_start_iterate(rows->hash, &iterator);
+	while ((entry = foldtable_iterate(rows->hash, &iterator)) != NULL)
 	{
 		MergeRow  **folded;
 		int			nfolded;
@@ -236,7 +256,7 @@ waiting_rows_unfold(WaitingRows *rows)
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(rows->target->row_context);
 		oldcontext = MemoryContextSwitchTo(rows->target->row_context);
-		nfolded = key_fold_rows(rows->target->plan, entry->additional, &folded);
+		nfolded = key_fold_rows(rows->target->plan, &entry->fold, &folded);
 		for (int i = 0; i < nfolded; i++)
 			waiting_rows_sort_row(rows, folded[i]);
 		MemoryContextSwitchTo(oldcontext);
@@ -274,7 +294,11 @@ waiting_rows_leave_list(WaitingRows *rows)
 static bool
 waiting_rows_fold_pays(const WaitingRows *rows)
 {
-	if (rows->nrows == FOLD_TRIAL_ROWS && rows->nkeys > FOLD_TRIAL_ROWS / 2)
+	bool		is_trial = rows->nrows >= FOLD_TRIAL_ROWS &&
+		(rows->nrows & (rows->nrows - 1)) == 0;
+
+	if (is_trial &&
+		rows->nrows - rows->hash->members < rows->nrows / FOLD_TRIAL_SHARE)
 		return false;
 	return !waiting_rows_is_full(rows);
 }

@@ -10,7 +10,6 @@
 #include "access/target.h"
 #include "executor/tuptable.h"
 #include "merge/merge.h"
-#include "nodes/execnodes.h"
 #include "utils/tuplesort.h"
 
 typedef enum WaitingStage
@@ -33,9 +32,8 @@ typedef struct WaitingRows
 	MergeRow  **list;
 	uint64		list_next;		/* while it is read */
 
-	TupleHashTable hash;
-	TupleTableSlot *hash_slot;	/* a key */
-	uint64		nkeys;
+	struct foldtable_hash *hash;
+	FmgrInfo   *hash_functions; /* of each key column */
 
 	Tuplesortstate *sort;
 	TupleTableSlot *sort_in;	/* a row and its arrival */

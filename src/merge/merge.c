@@ -149,12 +149,17 @@ merge_row_free(const MergePlan *plan, MergeRow *row)
 MergeState *
 merge_state_create(const MergePlan *plan)
 {
-	MergeState *state = palloc0(sizeof(MergeState));
+	bool		versioned = plan->memory != MERGE_MEMORY_NONE && plan->sequence != NULL;
+	Size		size = MAXALIGN(sizeof(MergeState)) + plan->natts * (sizeof(Datum) + sizeof(bool)) +
+		(versioned ? plan->natts * sizeof(SequenceValue) : 0);
+	MergeState *state = palloc0(size);
 
-	state->values = palloc0(plan->natts * sizeof(Datum));
-	state->isnull = palloc(plan->natts * sizeof(bool));
-	if (plan->memory != MERGE_MEMORY_NONE && plan->sequence != NULL)
-		state->versions = palloc(plan->natts * sizeof(SequenceValue));
+	/* in one piece: folding looks at many of them in turn */
+	state->values = (Datum *) ((char *) state + MAXALIGN(sizeof(MergeState)));
+	if (versioned)
+		state->versions = (SequenceValue *) (state->values + plan->natts);
+	state->isnull = (bool *) (state->values + plan->natts) +
+		(versioned ? plan->natts * sizeof(SequenceValue) : 0);
 	merge_state_clear(plan, state);
 	return state;
 }
