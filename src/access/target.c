@@ -321,6 +321,8 @@ target_create(Relation relation, MergePlan *plan, MemoryContext context)
 	target->row_context = AllocSetContextCreate(context, "merge row",
 												ALLOCSET_DEFAULT_SIZES);
 	target->state = merge_state_create(plan);
+	target->incoming_values = palloc(plan->natts * sizeof(Datum));
+	target->incoming_isnull = palloc(plan->natts * sizeof(bool));
 	/* a copy needs no pin, and so nobody to release it */
 	tupdesc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
 	target->stored = MakeTupleTableSlot(tupdesc, &TTSOpsBufferHeapTuple);

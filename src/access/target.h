@@ -63,6 +63,8 @@ typedef struct MergeTarget
 	Oid		   *key_collations;
 	SortSupport key_sort;		/* by key column; see target_key_sort */
 
+	Datum	   *incoming_values;	/* the incoming row, see upsert_read_row */
+	bool	   *incoming_isnull;
 	TupleTableSlot *stored;		/* the stored row, pinned */
 	TupleTableSlot *merged;		/* the row to be written */
 	struct RowSecurity *row_security;	/* or NULL */

@@ -402,8 +402,9 @@ upsert_fill_slot(Upsert *upsert, TupleTableSlot *slot)
 /*
  * upsert_read_row
  *		Reads an incoming row, and which of its columns are there, from a slot.
- *		The arrays are allocated in CurrentMemoryContext; values passed by
- *		reference still point into the slot.
+ *		The arrays are the target's, until the next row is read; values passed by
+ *		reference still point into the slot.  What else is read is allocated in
+ *		CurrentMemoryContext.
  */
 void
 upsert_read_row(MergeTarget *target, TupleTableSlot *slot, MergeRow *row)
@@ -411,8 +412,8 @@ upsert_read_row(MergeTarget *target, TupleTableSlot *slot, MergeRow *row)
 	const MergePlan *plan = target->plan;
 
 	slot_getallattrs(slot);
-	row->values = palloc(plan->natts * sizeof(Datum));
-	row->isnull = palloc(plan->natts * sizeof(bool));
+	row->values = target->incoming_values;
+	row->isnull = target->incoming_isnull;
 	memcpy(row->values, slot->tts_values, plan->natts * sizeof(Datum));
 	memcpy(row->isnull, slot->tts_isnull, plan->natts * sizeof(bool));
 	row->named = target->named;

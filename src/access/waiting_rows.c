@@ -39,7 +39,7 @@
 typedef struct FoldEntry
 {
 	const Datum *key;			/* a row's values */
-	KeyFold		fold;
+	KeyFold    *fold;
 	uint32		hash;
 	char		status;
 } FoldEntry;
@@ -233,9 +233,9 @@ waiting_rows_fold_row(WaitingRows *rows, const MergeRow *row)
 	FoldEntry  *entry = foldtable_insert(rows->hash, row->values, &found);
 
 	if (!found)
-		memset(&entry->fold, 0, sizeof(KeyFold));
-	key_fold_add(rows->target->plan, &entry->fold, rows->scratch, row, rows->in_memory);
-	entry->key = key_fold_values(&entry->fold);
+		entry->fold = MemoryContextAllocZero(rows->in_memory, sizeof(KeyFold));
+	key_fold_add(rows->target->plan, entry->fold, rows->scratch, row, rows->in_memory);
+	entry->key = key_fold_values(entry->fold);
 }
 
 /* Give what was folded to the sort. */
@@ -256,7 +256,7 @@ waiting_rows_unfold(WaitingRows *rows)
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(rows->target->row_context);
 		oldcontext = MemoryContextSwitchTo(rows->target->row_context);
-		nfolded = key_fold_rows(rows->target->plan, &entry->fold, &folded);
+		nfolded = key_fold_rows(rows->target->plan, entry->fold, &folded);
 		for (int i = 0; i < nfolded; i++)
 			waiting_rows_sort_row(rows, folded[i]);
 		MemoryContextSwitchTo(oldcontext);
