@@ -1,6 +1,6 @@
 -- S3: many rows on few keys
 -- variant patches:
--- target against aggregated upsert: 1.5
+-- target against staging + aggregated upsert: 1.5
 -- target against row by row: 5
 -- using: USING merge_engine WITH (merge_engine = 'partial-update', sequence.field = 'version')
 -- set keys = rows / 100
@@ -46,6 +46,27 @@ ON CONFLICT (id) DO UPDATE SET
 	address = coalesce(EXCLUDED.address, t.address), updated_at = coalesce(EXCLUDED.updated_at, t.updated_at),
 	version = EXCLUDED.version
 WHERE t.version < EXCLUDED.version;
+
+--- rival staging + aggregated upsert
+CREATE TEMP TABLE stage (LIKE s);
+INSERT INTO stage SELECT * FROM s;
+INSERT INTO t
+SELECT id,
+	(array_agg(status ORDER BY version DESC) FILTER (WHERE status IS NOT NULL))[1],
+	(array_agg(customer ORDER BY version DESC) FILTER (WHERE customer IS NOT NULL))[1],
+	(array_agg(amount ORDER BY version DESC) FILTER (WHERE amount IS NOT NULL))[1],
+	(array_agg(tracking_no ORDER BY version DESC) FILTER (WHERE tracking_no IS NOT NULL))[1],
+	(array_agg(address ORDER BY version DESC) FILTER (WHERE address IS NOT NULL))[1],
+	(array_agg(updated_at ORDER BY version DESC) FILTER (WHERE updated_at IS NOT NULL))[1],
+	max(version)
+FROM stage GROUP BY id
+ON CONFLICT (id) DO UPDATE SET
+	status = coalesce(EXCLUDED.status, t.status), customer = coalesce(EXCLUDED.customer, t.customer),
+	amount = coalesce(EXCLUDED.amount, t.amount), tracking_no = coalesce(EXCLUDED.tracking_no, t.tracking_no),
+	address = coalesce(EXCLUDED.address, t.address), updated_at = coalesce(EXCLUDED.updated_at, t.updated_at),
+	version = EXCLUDED.version
+WHERE t.version < EXCLUDED.version;
+DROP TABLE stage;
 
 --- rival row by row
 DO $$

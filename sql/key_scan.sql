@@ -5,12 +5,12 @@
 \pset tuples_only on
 SET client_min_messages = warning;
 -- :kind of key: one column, several, a type whose index entries are of another
--- type (name), long text, an order of its own (numeric)
+-- type (name), text that the index compresses, an order of its own (numeric)
 CREATE FUNCTION key_of(kind text, n int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 SELECT CASE kind
 	WHEN 'bigint' THEN n::text
 	WHEN 'name' THEN 'key ' || n
-	WHEN 'text' THEN md5(n::text) || repeat('.', n % 300)
+	WHEN 'text' THEN md5(n::text) || repeat('.', n % 1300)
 	WHEN 'numeric' THEN ((n - 3000) / 7.0)::numeric(12,4)::text
 	ELSE (n / 100)::text END
 $$;
