@@ -29,6 +29,13 @@ INSERT INTO d VALUES (3, 'late', '+I', 4);
 INSERT INTO d VALUES (3, 'equal', '+I', 5);
 SELECT * FROM d ORDER BY k;
 TABLE stones;
+-- no lock is left of looking for others
+BEGIN;
+INSERT INTO d SELECT k, NULL, '-D', 1 FROM generate_series(100, 110) k;
+INSERT INTO d SELECT k, NULL, '+I', 2 FROM generate_series(100, 110) k;
+INSERT INTO d SELECT k, NULL, '-D', 3 FROM generate_series(100, 110) k;
+SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'spectoken';
+ROLLBACK;
 -- removed and back within one statement
 INSERT INTO d VALUES (2, NULL, '-D', 6), (2, 'back', '+I', 7), (4, NULL, '-D', 5), (4, 'never', '+I', 4);
 SELECT * FROM d ORDER BY k;
@@ -147,6 +154,20 @@ TABLE stones;
 TRUNCATE parted1;
 TABLE stones;
 DROP TABLE parted;
+TABLE stones;
+
+-- a heap table with a merge trigger: a row that comes back clears the tombstone, too
+CREATE TABLE h (k int PRIMARY KEY, a text, op text, s int);
+CREATE TRIGGER merge BEFORE INSERT ON h FOR EACH ROW
+EXECUTE FUNCTION merge_engine.merge_trigger('sequence.field=s', 'rowkind.field=op', 'tombstones=true');
+INSERT INTO h VALUES (1, NULL, '-D', 5), (2, 'b', '+I', 1);
+INSERT INTO h VALUES (1, 'late', '+I', 4), (2, NULL, '-D', 3);
+TABLE h;
+TABLE stones;
+INSERT INTO h VALUES (1, 'new', '+I', 6);
+TABLE h;
+TABLE stones;
+DROP TABLE h;
 TABLE stones;
 
 -- refused

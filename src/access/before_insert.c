@@ -7,7 +7,8 @@
  * returns and checks it and fires its triggers as for any table.  But then the
  * key is not taken when we return: another session could find it new, too, and
  * one of the two would fail.  So whoever leaves a new row locks its key first
- * and looks again; the others wait for the lock and then find the row.
+ * and looks again; the others wait for the lock and then find the row.  Who
+ * writes a tombstone for a key without a row does so, too.
  *
  * The lock is needed until the executor has inserted the row, which nobody
  * tells us.  It has when it hands over the next row of the statement, or when
@@ -141,18 +142,39 @@ key_locks_release_ended(void)
 }
 
 /*
+ * before_insert_lock
+ *		Locks the key of a row that has found no stored one.  Returns false when
+ *		the caller must look at the key again first: it is locked now.
+ */
+bool
+before_insert_lock(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+
+	if (target->has_key_lock)
+		return true;
+	key_lock_acquire(target, upsert->rows[0]);
+	return false;
+}
+
+/*
  * before_insert_leave
  *		Leaves the merged row of a new key to the executor.  Returns false when
- *		the caller must look at the key again first: it is locked now.
+ *		the caller must look at the key again first.
  */
 bool
 before_insert_leave(Upsert *upsert)
 {
 	MergeTarget *target = upsert->target;
+	KeyHolder	busy;
 
-	if (!target->has_key_lock)
+	if (!before_insert_lock(upsert))
+		return false;
+	if (target->plan->tombstones &&
+		!tombstone_clear(target, upsert->rows[0]->values, &upsert->tombstone, &busy))
 	{
-		key_lock_acquire(target, upsert->rows[0]);
+		if (TransactionIdIsValid(busy.xid))
+			key_holder_wait(&busy, upsert->relation);
 		return false;
 	}
 	upsert_form(upsert);

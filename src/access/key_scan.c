@@ -28,6 +28,7 @@
 #include "access/key_scan.h"
 #include "access/nbtree.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
@@ -40,6 +41,34 @@
 /* Keys to look up before a walk is tried again, at first and at most. */
 #define WALK_PAUSE 16
 #define WALK_PAUSE_MAX 4096
+
+/*
+ * key_holder_note
+ *		Notes who is about to change the tuple in the slot, which was read with a
+ *		dirty snapshot.
+ */
+void
+key_holder_note(KeyHolder *holder, const SnapshotData *dirty, const TupleTableSlot *slot)
+{
+	bool		inserting = TransactionIdIsValid(dirty->xmin);
+
+	holder->xid = inserting ? dirty->xmin : dirty->xmax;
+	holder->token = inserting ? dirty->speculativeToken : 0;
+	holder->tid = slot->tts_tid;
+}
+
+/*
+ * key_holder_wait
+ *		Waits till the holder has decided.
+ */
+void
+key_holder_wait(KeyHolder *holder, Relation relation)
+{
+	if (holder->token != 0)
+		SpeculativeInsertionWait(holder->xid, holder->token);
+	else
+		XactLockTableWait(holder->xid, relation, &holder->tid, XLTW_InsertIndexUnique);
+}
 
 /*
  * key_scan_begin
@@ -106,11 +135,7 @@ key_scan_look_up(KeyScan *scan, const Datum *values)
 			break;
 		}
 		result = KEY_BUSY;
-		scan->wait_xid = TransactionIdIsValid(scan->dirty.xmin) ?
-			scan->dirty.xmin : scan->dirty.xmax;
-		scan->wait_token = TransactionIdIsValid(scan->dirty.xmin) ?
-			scan->dirty.speculativeToken : 0;
-		scan->wait_tid = target->stored->tts_tid;
+		key_holder_note(&scan->holder, &scan->dirty, target->stored);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	return result;

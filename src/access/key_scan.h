@@ -19,6 +19,17 @@ typedef enum KeyScanResult
 	KEY_BUSY					/* another transaction decides: KeyScan says which */
 } KeyScanResult;
 
+/*
+ * Another transaction that is about to decide about a key; with a token, by an
+ * insertion that it may take back before it ends.
+ */
+typedef struct KeyHolder
+{
+	TransactionId xid;			/* or InvalidTransactionId */
+	uint32		token;			/* or 0 */
+	ItemPointerData tid;		/* of the tuple in question */
+} KeyHolder;
+
 typedef struct KeyScan
 {
 	MergeTarget *target;
@@ -38,11 +49,12 @@ typedef struct KeyScan
 	uint32		pause;			/* keys to look up before it begins again */
 	uint32		next_pause;
 
-	/* KEY_BUSY: whom to wait for */
-	TransactionId wait_xid;
-	uint32		wait_token;		/* of a speculative insertion, or 0 */
-	ItemPointerData wait_tid;
+	KeyHolder	holder;			/* KEY_BUSY: whom to wait for */
 } KeyScan;
+
+extern void key_holder_note(KeyHolder *holder, const SnapshotData *dirty,
+							const TupleTableSlot *slot);
+extern void key_holder_wait(KeyHolder *holder, Relation relation);
 
 extern void key_scan_begin(KeyScan *scan, MergeTarget *target, Relation relation,
 						   uint64 nkeys);

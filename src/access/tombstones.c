@@ -10,14 +10,22 @@
  *
  * A key has a row or a tombstone, never both.  Whoever inserts a row and
  * whoever writes a tombstone for a key that has none must notice each other,
- * although neither finds anything to lock.  Each writes first and looks for the
- * other then:
+ * although neither finds anything to lock.  Each writes first, by a speculative
+ * insertion, and looks for the other before it finishes it:
  *
- * - An insertion is speculative, and is finished only when no tombstone has
- *	 appeared or is about to (tombstone_clear).  Otherwise it is taken back
- *	 before anything is waited for.
- * - A removal writes the tombstone and then looks for the row again, waiting
- *	 for insertions that are under way (upsert.c).
+ * - A new row stays only if no tombstone has appeared or is about to
+ *	 (tombstone_clear).  Otherwise it is taken back.
+ * - A tombstone stays only if the key still has no row and none is about to
+ *	 come (the check that tombstone_write is given).  Otherwise it is taken back.
+ *
+ * That they do not deadlock rests on who waits for what.  For the end of a
+ * transaction everybody waits with nothing of the key in hand: what has been taken
+ * back is dead for all, and wakes those who waited for its token.  (A tombstone that was
+ * deleted instead would stay "in progress"; its session would wait for one that
+ * has the row and waits for the tombstone.)  For the token of an insertion waits
+ * only who has an own tombstone that is not finished, or has removed the row of
+ * the key; and an insertion of a row waits for nobody until it is finished or
+ * taken back.  Of a row and a tombstone that meet, the tombstone therefore stays.
  *
  * Rows here are read with a dirty snapshot, as upsert.c reads the merge table,
  * and for the same reasons.
@@ -59,6 +67,14 @@ enum
 	TOMBSTONE_NATTS
 };
 
+/* What became of a tombstone that was to be inserted. */
+typedef enum TombstoneResult
+{
+	TOMBSTONE_STAYS,
+	TOMBSTONE_LOST,
+	TOMBSTONE_REFUSED
+} TombstoneResult;
+
 /* The open table. */
 typedef struct Tombstones
 {
@@ -95,11 +111,14 @@ tombstones_close(Tombstones *tombstones)
 	table_close(tombstones->relation, NoLock);
 }
 
-/* Open it for a merge table. */
+/*
+ * Open it for a merge table.  Reading takes the lock that writing needs, so that
+ * tombstone_clear waits for none.
+ */
 static void
-tombstones_open_for(Tombstones *tombstones, const MergeTarget *target, LOCKMODE lockmode)
+tombstones_open_for(Tombstones *tombstones, const MergeTarget *target)
 {
-	if (!tombstones_open(tombstones, lockmode))
+	if (!tombstones_open(tombstones, RowExclusiveLock))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table merge_engine.tombstones, which table \"%s\" needs, does not exist",
@@ -247,11 +266,10 @@ tombstone_read_sequence(const MergePlan *plan, Datum array)
 
 /*
  * Look for a key's tombstone, into the slot.  Returns whether there is one;
- * busy receives another transaction that is about to change that, or
- * InvalidTransactionId.
+ * busy receives another transaction that is about to change that, if any.
  */
 static bool
-tombstones_find(Tombstones *tombstones, Oid relid, Datum key, TransactionId *busy)
+tombstones_find(Tombstones *tombstones, Oid relid, Datum key, KeyHolder *busy)
 {
 	Relation	index = tombstones->index;
 	ScanKeyData scankeys[2];
@@ -259,7 +277,7 @@ tombstones_find(Tombstones *tombstones, Oid relid, Datum key, TransactionId *bus
 	IndexScanDesc scan;
 	bool		found = false;
 
-	*busy = InvalidTransactionId;
+	memset(busy, 0, sizeof(KeyHolder));
 	ScanKeyEntryInitialize(&scankeys[0], 0, 1, BTEqualStrategyNumber, InvalidOid,
 						   index->rd_indcollation[0], F_OIDEQ, ObjectIdGetDatum(relid));
 	ScanKeyEntryInitialize(&scankeys[1], 0, 2, BTEqualStrategyNumber, InvalidOid,
@@ -271,7 +289,7 @@ tombstones_find(Tombstones *tombstones, Oid relid, Datum key, TransactionId *bus
 	{
 		if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax))
 		{
-			*busy = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
+			key_holder_note(busy, &dirty, tombstones->slot);
 			continue;
 		}
 		found = true;
@@ -287,16 +305,16 @@ tombstones_find(Tombstones *tombstones, Oid relid, Datum key, TransactionId *bus
 static bool
 tombstones_wait(Tombstones *tombstones, Oid relid, Datum key)
 {
-	TransactionId busy;
+	KeyHolder	busy;
 	bool		found;
 
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
 		found = tombstones_find(tombstones, relid, key, &busy);
-		if (!TransactionIdIsValid(busy))
+		if (!TransactionIdIsValid(busy.xid))
 			return found;
-		XactLockTableWait(busy, tombstones->relation, NULL, XLTW_None);
+		key_holder_wait(&busy, tombstones->relation);
 	}
 }
 
@@ -333,7 +351,7 @@ tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
 	Tombstones	tombstones;
 
 	memset(tombstone, 0, sizeof(Tombstone));
-	tombstones_open_for(&tombstones, target, AccessShareLock);
+	tombstones_open_for(&tombstones, target);
 	if (tombstones_wait(&tombstones, target->relid, target_key(target, values)))
 	{
 		bool		isnull;
@@ -356,7 +374,7 @@ SequenceValue
 tombstone_peek(Relation relation, const MergePlan *plan, const Datum *values)
 {
 	Tombstones	tombstones;
-	TransactionId busy;
+	KeyHolder	busy;
 	SequenceValue removed = NULL;
 
 	if (!tombstones_open(&tombstones, AccessShareLock))
@@ -392,19 +410,19 @@ tombstones_delete(Relation relation, HeapTuple tuple)
  *		A row of the key in values is about to be there for good: removes the
  *		known tombstone (or none).  Returns false if things have changed since
  *		it was read; busy receives the transaction to wait for, if any.
+ *		Does not wait itself, because the row can still be taken back.
  */
 bool
 tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known,
-				TransactionId *busy)
+				KeyHolder *busy)
 {
 	Tombstones	tombstones;
 	bool		found;
 	bool		same;
 
-	tombstones_open_for(&tombstones, target,
-						known->found ? RowExclusiveLock : AccessShareLock);
+	tombstones_open_for(&tombstones, target);
 	found = tombstones_find(&tombstones, target->relid, target_key(target, values), busy);
-	same = !TransactionIdIsValid(*busy) && found == known->found &&
+	same = !TransactionIdIsValid(busy->xid) && found == known->found &&
 		(!found || ItemPointerEquals(&tombstones.slot->tts_tid, unconstify(ItemPointerData *, &known->tid)));
 	if (same && found)
 		same = tombstones_delete(tombstones.relation,
@@ -413,23 +431,36 @@ tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known
 	return same;
 }
 
-/* Insert a tombstone; false if another transaction was first. */
-static bool
-tombstones_insert(Tombstones *tombstones, Datum *values)
+/*
+ * Insert a tombstone.  TOMBSTONE_LOST if another transaction was first;
+ * TOMBSTONE_REFUSED if the check says that it must not stay.  Then nothing is
+ * left of it.
+ */
+static TombstoneResult
+tombstones_insert(Tombstones *tombstones, Datum *values, TombstoneCheck check, void *arg)
 {
 	Relation	relation = tombstones->relation;
 	Relation	index = tombstones->index;
 	bool		isnull[TOMBSTONE_NATTS] = {false};
 	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(relation), values, isnull);
 	IndexInfo  *info = BuildIndexInfo(index);
+	TransactionId xid = GetCurrentTransactionId();
+	uint32		token = SpeculativeInsertionLockAcquire(xid);
+	TombstoneResult result = TOMBSTONE_STAYS;
 
-	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
-	if (index_insert(index, values, isnull, &tuple->t_self, relation,
-					 UNIQUE_CHECK_PARTIAL, false, info))
-		return true;
-	CommandCounterIncrement();
-	simple_heap_delete(relation, &tuple->t_self);
-	return false;
+	HeapTupleHeaderSetSpeculativeToken(tuple->t_data, token);
+	heap_insert(relation, tuple, GetCurrentCommandId(true), HEAP_INSERT_SPECULATIVE, NULL);
+	if (!index_insert(index, values, isnull, &tuple->t_self, relation,
+					  UNIQUE_CHECK_PARTIAL, false, info))
+		result = TOMBSTONE_LOST;
+	else if (check != NULL && !check(arg))
+		result = TOMBSTONE_REFUSED;
+	if (result == TOMBSTONE_STAYS)
+		heap_finish_speculative(relation, &tuple->t_self);
+	else
+		heap_abort_speculative(relation, &tuple->t_self);
+	SpeculativeInsertionLockRelease(xid);
+	return result;
 }
 
 /* Does the tombstone in the slot know of this removal, or a newer one? */
@@ -446,21 +477,25 @@ tombstones_knows(const Tombstones *tombstones, const MergePlan *plan, SequenceVa
 /*
  * tombstone_write
  *		Remembers the removal of the key in values, unless a newer one is known.
- *		Waits for transactions that write the same.
+ *		Waits for transactions that write the same.  The check (or NULL) is asked
+ *		while the tombstone is there for others to see, but can still be taken
+ *		back; if it refuses, returns false, and an older tombstone is gone, too.
  */
-void
-tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed)
+bool
+tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed,
+				TombstoneCheck check, void *arg)
 {
 	Tombstones	tombstones;
 	Datum		key = target_key(target, values);
 	Datum		tuple[TOMBSTONE_NATTS];
+	TombstoneResult result = TOMBSTONE_LOST;
 
 	tuple[TOMBSTONE_TABLE] = ObjectIdGetDatum(target->relid);
 	tuple[TOMBSTONE_KEY] = key;
 	tuple[TOMBSTONE_SEQUENCE] = tombstone_sequence(target->plan->sequence, removed);
 	tuple[TOMBSTONE_REMOVED_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
-	tombstones_open_for(&tombstones, target, RowExclusiveLock);
-	for (;;)
+	tombstones_open_for(&tombstones, target);
+	while (result == TOMBSTONE_LOST)
 	{
 		if (tombstones_wait(&tombstones, target->relid, key))
 		{
@@ -471,27 +506,10 @@ tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed)
 								   ((HeapTupleTableSlot *) tombstones.slot)->tuple))
 				continue;
 		}
-		if (tombstones_insert(&tombstones, tuple))
-			break;
+		result = tombstones_insert(&tombstones, tuple, check, arg);
 	}
 	tombstones_close(&tombstones);
-}
-
-/*
- * tombstone_erase
- *		Takes back what tombstone_write has written, because a row has come up.
- */
-void
-tombstone_erase(MergeTarget *target, const Datum *values)
-{
-	Tombstones	tombstones;
-	TransactionId busy;
-
-	tombstones_open_for(&tombstones, target, RowExclusiveLock);
-	if (tombstones_find(&tombstones, target->relid, target_key(target, values), &busy))
-		(void) tombstones_delete(tombstones.relation,
-								 ((HeapTupleTableSlot *) tombstones.slot)->tuple);
-	tombstones_close(&tombstones);
+	return result != TOMBSTONE_REFUSED;
 }
 
 /* Delete a table's tombstones, or those from before a time; how many? */

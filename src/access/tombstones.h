@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "access/key_scan.h"
 #include "access/target.h"
 #include "storage/itemptr.h"
 
@@ -18,14 +19,16 @@ typedef struct Tombstone
 	SequenceValue removed;		/* the sequence of the newest removal */
 } Tombstone;
 
+/* May a tombstone stay that is written, but can still be taken back? */
+typedef bool (*TombstoneCheck) (void *arg);
+
 extern void tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone);
 extern SequenceValue tombstone_peek(Relation relation, const MergePlan *plan,
 									const Datum *values);
 extern bool tombstone_clear(MergeTarget *target, const Datum *values,
-							const Tombstone *known, TransactionId *busy);
-extern void tombstone_write(MergeTarget *target, const Datum *values,
-							SequenceValue removed);
-extern void tombstone_erase(MergeTarget *target, const Datum *values);
+							const Tombstone *known, KeyHolder *busy);
+extern bool tombstone_write(MergeTarget *target, const Datum *values,
+							SequenceValue removed, TombstoneCheck check, void *arg);
 extern void tombstones_forget(Oid relid);
 extern int64 tombstones_purge(Oid relid, TimestampTz before);
 

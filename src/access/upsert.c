@@ -31,7 +31,6 @@
 #include "executor/executor.h"
 #include "merge/versions.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -136,17 +135,6 @@ upsert_check_snapshot(Upsert *upsert)
 				 errhint("The transaction might succeed if retried.")));
 }
 
-/* Wait for the transaction that decides what is stored of the key. */
-static void
-upsert_wait(Upsert *upsert, KeyScan *scan)
-{
-	if (scan->wait_token != 0)
-		SpeculativeInsertionWait(scan->wait_xid, scan->wait_token);
-	else
-		XactLockTableWait(scan->wait_xid, upsert->relation, &scan->wait_tid,
-						  XLTW_InsertIndexUnique);
-}
-
 /*
  * Find the live row of the key, into target->stored, which then pins it.
  * Waits for transactions that are about to decide which row that is.
@@ -171,7 +159,7 @@ upsert_find(Upsert *upsert)
 		upsert->again = true;
 		if (result != KEY_BUSY)
 			break;
-		upsert_wait(upsert, scan);
+		key_holder_wait(&scan->holder, upsert->relation);
 	}
 	if (scan == &once)
 		key_scan_release(scan);
@@ -262,8 +250,33 @@ upsert_read_tombstone(Upsert *upsert)
 }
 
 /*
- * A key that has no row was removed, perhaps: remember it.  Returns false if a
- * row has come up meanwhile.
+ * A TombstoneCheck: does the key still have no row, and is none about to come?
+ * Waits for nothing but the outcome of insertions that can be taken back.
+ */
+static bool
+upsert_still_absent(void *arg)
+{
+	Upsert	   *upsert = arg;
+	KeyScan		scan;
+	KeyScanResult result;
+
+	key_scan_begin(&scan, upsert->target, upsert->relation, 1);
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = key_scan_find(&scan, upsert->rows[0]->values, true);
+		if (result != KEY_BUSY || scan.holder.token == 0)
+			break;
+		key_holder_wait(&scan.holder, upsert->relation);
+	}
+	key_scan_release(&scan);
+	ExecClearTuple(upsert->target->stored);
+	return result == KEY_ABSENT;
+}
+
+/*
+ * A key that has no row was removed, perhaps: remember it.  Returns false if
+ * there is a row, or one may have come up meanwhile.
  */
 static bool
 upsert_remove_nothing(Upsert *upsert)
@@ -271,14 +284,12 @@ upsert_remove_nothing(Upsert *upsert)
 	MergeTarget *target = upsert->target;
 	SequenceValue removed = target->state->removed;
 
-	if (!target->plan->tombstones || removed == NULL ||
-		sequence_compare(target->plan->sequence, removed, upsert->tombstone.removed) <= 0)
-		return true;
-	tombstone_write(target, upsert->rows[0]->values, removed);
-	upsert_find(upsert);
-	if (upsert->found)
-		tombstone_erase(target, upsert->rows[0]->values);
-	return !upsert->found;
+	if (target->plan->tombstones && removed != NULL &&
+		sequence_compare(target->plan->sequence, removed, upsert->tombstone.removed) > 0)
+		return (!target->by_trigger || before_insert_lock(upsert)) &&
+			tombstone_write(target, upsert->rows[0]->values, removed,
+							upsert_still_absent, upsert);
+	return true;
 }
 
 /* One try at a key; false means that another session interfered. */
@@ -331,7 +342,8 @@ upsert_try(Upsert *upsert)
 		if (state->exists)
 			stored_tid = &upsert->written->t_self;
 		else if (target->plan->tombstones && state->removed != NULL)
-			tombstone_write(target, upsert->rows[0]->values, state->removed);
+			(void) tombstone_write(target, upsert->rows[0]->values, state->removed,
+								   NULL, NULL);
 	}
 
 	if (target->memory != NULL && upsert->remember)

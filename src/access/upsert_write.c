@@ -248,7 +248,7 @@ upsert_insert(Upsert *upsert)
 	Relation	relation = upsert->relation;
 	bool		speculative = upsert_is_speculative(upsert);
 	int			options = upsert->options;
-	TransactionId busy = InvalidTransactionId;
+	KeyHolder	busy = {0};
 	bool		unique;
 
 	upsert_make_merged(upsert);
@@ -277,8 +277,8 @@ upsert_insert(Upsert *upsert)
 	}
 	else if (!unique)
 		upsert_take_back(upsert, &upsert->written->t_self);
-	if (TransactionIdIsValid(busy))
-		XactLockTableWait(busy, relation, NULL, XLTW_None);
+	if (TransactionIdIsValid(busy.xid))
+		key_holder_wait(&busy, relation);
 	if (unique)
 		upsert_index(upsert, target->secondary, target->merged, false, false);
 	return unique;

@@ -42,17 +42,16 @@ my $differences = q{
 # Sequence numbers are drawn first and used later, so that rows arrive late.
 my ($clients, $transactions) = (6, 250);
 my $total = $clients * $transactions;
-# A removal and a row of one key can, rarely (once in 1,500 was seen), wait for each
-# other over the row and its tombstone: that transaction is tried again.
+# Nobody tries again: no two of them may deadlock.
 $node->pgbench(
-	"--no-vacuum --max-tries=20 --client=$clients --transactions=$transactions",
+	"--no-vacuum --client=$clients --transactions=$transactions",
 	0,
 	[qr{actually processed: $total/$total}],
 	[qr{^$}],
 	'concurrent removals and rows',
 	{
 		'row@3' => q{
-		\set k random(1, 12)
+		\set k random(1, 4)
 		\set late random(0, 40)
 		\set which random(0, 1)
 		BEGIN;
@@ -63,7 +62,7 @@ $node->pgbench(
 		COMMIT;
 	},
 		'removal@3' => q{
-		\set k random(1, 12)
+		\set k random(1, 4)
 		\set late random(0, 40)
 		BEGIN;
 		SELECT nextval('versions') * 100 - :late * 99 + 50 AS s \gset
@@ -73,7 +72,7 @@ $node->pgbench(
 		COMMIT;
 	},
 		'dropped@1' => q{
-		\set k random(1, 12)
+		\set k random(1, 4)
 		\set op random(0, 1)
 		BEGIN;
 		INSERT INTO d VALUES (:k, 'gone', CASE :op WHEN 0 THEN '-D' ELSE '+I' END, 1000000000);
@@ -98,8 +97,8 @@ $node->command_ok(['pg_restore', '--exit-on-error', '-d', $node->connstr('restor
 for my $database ('postgres', 'restored')
 {
 	$node->safe_psql($database, q{
-		INSERT INTO d SELECT k, 'late', '+I', 0 FROM generate_series(1, 12) k;
-		INSERT INTO p SELECT k, 'late', NULL, '+I', 0 FROM generate_series(1, 12) k WHERE k IN (SELECT k FROM p)});
+		INSERT INTO d SELECT k, 'late', '+I', 0 FROM generate_series(1, 4) k;
+		INSERT INTO p SELECT k, 'late', NULL, '+I', 0 FROM generate_series(1, 4) k WHERE k IN (SELECT k FROM p)});
 }
 is($node->safe_psql('restored', $differences), $node->safe_psql('postgres', $differences), 'the copy is the same');
 my $versions = 'SELECT k, v FROM p ORDER BY k';
