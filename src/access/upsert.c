@@ -174,6 +174,34 @@ upsert_find(Upsert *upsert)
 }
 
 /*
+ * Does the key have a row that was not found?  A scan with a dirty snapshot can
+ * miss one that moves to another place at that moment, or comes up after it has
+ * read the page; one with a snapshot of its own cannot.  A new row would be
+ * refused by the primary key's index; but who writes nothing must look.
+ */
+static bool
+upsert_missed_row(Upsert *upsert)
+{
+	MergeTarget *target = upsert->target;
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	IndexScanDesc scan;
+	bool		found;
+
+	/* what this command has removed itself is not there */
+	snapshot->curcid = InvalidCommandId;
+	for (int i = 0; i < target->nkeys; i++)
+		target->scankeys[i].sk_argument =
+			upsert->rows[0]->values[target->pkey_columns[i]];
+	scan = index_beginscan(upsert->relation, target->pkey, snapshot, target->nkeys, 0);
+	index_rescan(scan, target->scankeys, target->nkeys, NULL, 0);
+	found = index_getnext_slot(scan, ForwardScanDirection, target->stored);
+	index_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecClearTuple(target->stored);
+	return found;
+}
+
+/*
  * Is the merged row, image by image, the stored one?  Generated columns
  * follow from the others.
  */
@@ -271,7 +299,7 @@ upsert_still_absent(void *arg)
 	}
 	key_scan_release(&scan);
 	ExecClearTuple(upsert->target->stored);
-	return result == KEY_ABSENT;
+	return result == KEY_ABSENT && !upsert_missed_row(upsert);
 }
 
 /*
@@ -289,7 +317,7 @@ upsert_remove_nothing(Upsert *upsert)
 		return (!target->by_trigger || before_insert_lock(upsert)) &&
 			tombstone_write(target, upsert->rows[0]->values, removed,
 							upsert_still_absent, upsert);
-	return true;
+	return upsert->tombstone.found || !upsert_missed_row(upsert);
 }
 
 /* One try at a key; false means that another session interfered. */

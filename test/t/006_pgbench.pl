@@ -83,5 +83,29 @@ is( $node->safe_psql('postgres', 'SELECT count(*) - (SELECT count(DISTINCT k) FR
 	'0', 'no key is missing or doubled');
 check_indexes($node, 'postgres');
 
+# A removal finds the row of its key, also one that is moving to another place
+# at that moment.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE moving (k int PRIMARY KEY, n int, op text, version bigint)
+	USING merge_engine WITH (rowkind.field = 'op', sequence.field = 'version');
+	CREATE INDEX ON moving (n);
+	INSERT INTO moving VALUES (1, 0, '+I', 1)});
+$node->pgbench(
+	"--no-vacuum --client=3 --jobs=2 --transactions=15000",
+	0,
+	[qr{actually processed: 45000/45000}],
+	[qr{^$}],
+	'removals of a row that moves',
+	{
+		'move@3' => 'UPDATE moving SET n = n + 1 WHERE k = 1;',
+		'removal@1' => q{
+		BEGIN;
+		INSERT INTO moving VALUES (1, NULL, '-D', 2);
+		SELECT 1 / (count(*) = 0)::int FROM moving;
+		ROLLBACK;
+	}
+	});
+
 $node->stop;
 done_testing();
