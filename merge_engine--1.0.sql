@@ -476,7 +476,7 @@ RETURNS SETOF record
 LANGUAGE SQL VOLATILE STRICT
 AS $$ SELECT * FROM @extschema@.explain_merge($1, $2::pg_catalog.jsonb) $$;
 
--- counters, a row for each table and backend number; see stats.c
+-- counters, a row for each table and backend number; see stats_rows.c
 CREATE UNLOGGED TABLE @extschema@.stats_counters (
 	table_id oid NOT NULL,
 	backend integer NOT NULL,
@@ -490,7 +490,7 @@ CREATE UNLOGGED TABLE @extschema@.stats_counters (
 	deletes_applied bigint NOT NULL,
 	deletes_ignored bigint NOT NULL,
 	retractions bigint NOT NULL
-) USING heap WITH (fillfactor = 50);
+) USING heap;
 
 CREATE VIEW @extschema@.stats AS
 SELECT t.table_name,

@@ -49,6 +49,25 @@ SELECT * FROM counted WHERE t = 'd'::regclass;
 \connect -
 INSERT INTO d VALUES (21, 'a', '+I', 1);
 SELECT * FROM counted WHERE t = 'd'::regclass;
+-- a commit changes this row in its place
+CREATE TEMP TABLE places AS SELECT ctid AS place FROM merge_engine.stats_counters WHERE table_id = 'd'::regclass;
+INSERT INTO d VALUES (21, 'b', '+I', 2);
+INSERT INTO d VALUES (21, 'late', '+I', 1);
+SELECT count(*) FROM merge_engine.stats_counters WHERE table_id = 'd'::regclass AND ctid NOT IN (SELECT place FROM places);
+SELECT * FROM counted WHERE t = 'd'::regclass;
+-- more tables than a commit can do so with
+CREATE PROCEDURE for_many(command text) LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1..40 LOOP
+        EXECUTE format(command, i);
+    END LOOP;
+END $$;
+CALL for_many('CREATE TABLE many%s (k int PRIMARY KEY) USING merge_engine WITH ("merge-engine" = ''deduplicate'')');
+CALL for_many('INSERT INTO many%s VALUES (1), (2)');
+CALL for_many('INSERT INTO many%s VALUES (1), (2)');
+SELECT count(*), min(rows_in), max(rows_in) FROM merge_engine.stats WHERE table_name::text LIKE 'many%';
+CALL for_many('DROP TABLE many%s');
+DROP PROCEDURE for_many;
 -- TRUNCATE and RENAME change nothing, DROP forgets
 TRUNCATE d;
 ALTER TABLE d RENAME TO e;

@@ -18,6 +18,7 @@
 #if PG_VERSION_NUM < 170000
 #include "storage/backendid.h"
 #endif
+#include "storage/bufmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #if PG_VERSION_NUM >= 170000
@@ -25,6 +26,7 @@
 #endif
 #include "utils/acl.h"
 #include "utils/backend_status.h"
+#include "utils/rel.h"
 #include "utils/regproc.h"
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_class_d.h"
@@ -106,6 +108,17 @@ typedef RelFileNode compat_RelFile;
 #define compat_relation_set_new_file relation_set_new_filelocator
 typedef RelFileLocator compat_RelFile;
 #endif
+
+/* Pin the buffer that held a page of a table before, if it still does. */
+static inline bool
+compat_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
+{
+#if PG_VERSION_NUM < 160000
+	return ReadRecentBuffer(relation->rd_node, MAIN_FORKNUM, block, buffer);
+#else
+	return ReadRecentBuffer(relation->rd_locator, MAIN_FORKNUM, block, buffer);
+#endif
+}
 
 /* This backend's number, which no other has at the same time. */
 #if PG_VERSION_NUM < 170000

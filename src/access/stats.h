@@ -7,22 +7,8 @@
 
 #include "postgres.h"
 
+#include "access/stats_rows.h"
 #include "access/upsert.h"
-
-/* The counters of a table, in the order of merge_engine.stats_counters. */
-typedef enum StatsCounter
-{
-	STATS_STATEMENTS,
-	STATS_ROWS_IN,
-	STATS_INSERTED,
-	STATS_MERGED,
-	STATS_UNCHANGED,
-	STATS_LATE_IGNORED,
-	STATS_DELETES_APPLIED,
-	STATS_DELETES_IGNORED,
-	STATS_RETRACTIONS,
-	STATS_COUNTERS
-} StatsCounter;
 
 extern bool stats_tracked;
 
@@ -30,6 +16,5 @@ extern void stats_init(void);
 extern void stats_count(Oid relid, StatsCounter counter, int64 n);
 extern void stats_count_row(MergeTarget *target);
 extern void stats_count_key(const Upsert *upsert);
-extern void stats_forget(Oid relid);
 
 #endif							/* STATS_H */
