@@ -171,7 +171,7 @@ before_insert_leave(Upsert *upsert)
 	if (!before_insert_lock(upsert))
 		return false;
 	if (target->plan->tombstones &&
-		!tombstone_clear(target, upsert->rows[0]->values, &upsert->tombstone, &busy))
+		!tombstone_clear(target, NULL, upsert->rows[0]->values, &upsert->tombstone, &busy))
 	{
 		if (TransactionIdIsValid(busy.xid))
 			key_holder_wait(&busy, upsert->relation);

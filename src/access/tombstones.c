@@ -10,22 +10,22 @@
  *
  * A key has a row or a tombstone, never both.  Whoever inserts a row and
  * whoever writes a tombstone for a key that has none must notice each other,
- * although neither finds anything to lock.  Each writes first, by a speculative
- * insertion, and looks for the other before it finishes it:
+ * although neither finds anything to lock.  Each writes first, in a way that can
+ * be taken back, and looks for the other before it goes on:
  *
  * - A new row stays only if no tombstone has appeared or is about to
- *	 (tombstone_clear).  Otherwise it is taken back.
+ *	 (tombstone_clear).
  * - A tombstone stays only if the key still has no row and none is about to
- *	 come (the check that tombstone_write is given).  Otherwise it is taken back.
+ *	 come (the check that tombstone_write is given).
  *
  * That they do not deadlock rests on who waits for what.  For the end of a
  * transaction everybody waits with nothing of the key in hand: what has been taken
- * back is dead for all, and wakes those who waited for its token.  (A tombstone that was
- * deleted instead would stay "in progress"; its session would wait for one that
- * has the row and waits for the tombstone.)  For the token of an insertion waits
- * only who has an own tombstone that is not finished, or has removed the row of
- * the key; and an insertion of a row waits for nobody until it is finished or
- * taken back.  Of a row and a tombstone that meet, the tombstone therefore stays.
+ * back is dead for all.  (A tombstone that was deleted instead would stay "in
+ * progress"; its session would wait for one that has the row and waits for the
+ * tombstone.  So would an older one that was deleted before it is certain that the
+ * new one stays.)  For the token of a speculative insertion waits also who has an own
+ * tombstone that is not finished, or has removed the row of the key; but while a
+ * row can be taken back its session waits for nobody.
  *
  * Rows here are read with a dirty snapshot, as upsert.c reads the merge table,
  * and for the same reasons.
@@ -75,55 +75,94 @@ typedef enum TombstoneResult
 	TOMBSTONE_REFUSED
 } TombstoneResult;
 
-/* The open table. */
-typedef struct Tombstones
+/* The open table, and what look-ups need. */
+struct Tombstones
 {
 	Relation	relation;
 	Relation	index;
 	TupleTableSlot *slot;
-} Tombstones;
+	SnapshotData dirty;
+	IndexScanDesc scan;
+	ScanKeyData scankeys[2];	/* merge table, key */
+	FmgrInfo   *outputs;		/* of the key's types; NULL until needed */
+	bool		plain;			/* the texts depend on no settings */
+};
 
-/* Open the table; false where the extension is not installed. */
-static bool
-tombstones_open(Tombstones *tombstones, LOCKMODE lockmode)
+/* Open the table; NULL where the extension is not installed. */
+static Tombstones *
+tombstones_open(Oid relid, LOCKMODE lockmode)
 {
+	Tombstones *tombstones;
 	Oid			schema = get_namespace_oid("merge_engine", true);
-	Oid			relid = get_relname_relid("tombstones", schema);
+	Oid			table = get_relname_relid("tombstones", schema);
 	Oid			index;
 
-	if (!OidIsValid(relid))
-		return false;
-	tombstones->relation = table_open(relid, lockmode);
+	if (!OidIsValid(table))
+		return NULL;
+	tombstones = palloc0(sizeof(Tombstones));
+	tombstones->relation = table_open(table, lockmode);
 	index = RelationGetPrimaryKeyIndex(tombstones->relation);
 	if (!OidIsValid(index))
 		elog(ERROR, "table merge_engine.tombstones has no primary key");
 	tombstones->index = index_open(index, lockmode);
 	tombstones->slot = table_slot_create(tombstones->relation, NULL);
-	return true;
-}
-
-/* Close it; locks are kept till the end of the transaction. */
-static void
-tombstones_close(Tombstones *tombstones)
-{
-	ExecDropSingleTupleTableSlot(tombstones->slot);
-	index_close(tombstones->index, NoLock);
-	table_close(tombstones->relation, NoLock);
+	InitDirtySnapshot(tombstones->dirty);
+	ScanKeyEntryInitialize(&tombstones->scankeys[0], 0, 1, BTEqualStrategyNumber, InvalidOid,
+						   InvalidOid, F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyEntryInitialize(&tombstones->scankeys[1], 0, 2, BTEqualStrategyNumber, InvalidOid,
+						   tombstones->index->rd_indcollation[1], F_ARRAY_EQ, (Datum) 0);
+	return tombstones;
 }
 
 /*
- * Open it for a merge table.  Reading takes the lock that writing needs, so that
- * tombstone_clear waits for none.
+ * tombstones_begin
+ *		Opens the table for several calls about keys of a merge table, in
+ *		CurrentMemoryContext.  Looking up takes the lock that writing needs, so
+ *		that tombstone_clear waits for none.
  */
-static void
-tombstones_open_for(Tombstones *tombstones, const MergeTarget *target)
+Tombstones *
+tombstones_begin(const MergeTarget *target)
 {
-	if (!tombstones_open(tombstones, RowExclusiveLock))
+	Tombstones *tombstones = tombstones_open(target->relid, RowExclusiveLock);
+
+	if (tombstones == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table merge_engine.tombstones, which table \"%s\" needs, does not exist",
 						target->plan->table),
 				 errhint("CREATE EXTENSION merge_engine again, or RESET option \"tombstones\".")));
+	return tombstones;
+}
+
+/*
+ * tombstones_end
+ *		Closes it; locks are kept till the end of the transaction.
+ */
+void
+tombstones_end(Tombstones *tombstones)
+{
+	if (tombstones->scan != NULL)
+		index_endscan(tombstones->scan);
+	ExecDropSingleTupleTableSlot(tombstones->slot);
+	index_close(tombstones->index, NoLock);
+	table_close(tombstones->relation, NoLock);
+	if (tombstones->outputs != NULL)
+		pfree(tombstones->outputs);
+	pfree(tombstones);
+}
+
+/* What a call works with: what the caller has open, or the table opened for it. */
+static Tombstones *
+tombstones_use(Tombstones *open, const MergeTarget *target)
+{
+	return open != NULL ? open : tombstones_begin(target);
+}
+
+static void
+tombstones_leave(Tombstones *open, Tombstones *used)
+{
+	if (used != open)
+		tombstones_end(used);
 }
 
 /*
@@ -131,16 +170,13 @@ tombstones_open_for(Tombstones *tombstones, const MergeTarget *target)
  * has refused types of which that is not true.
  */
 static char *
-tombstone_key_text(Oid type, Datum value)
+tombstone_key_text(FmgrInfo *output, Oid type, Datum value)
 {
-	Oid			output;
-	bool		isvarlena;
 	char	   *text;
 
 	if (type == NUMERICOID)
 		return numeric_normalize(DatumGetNumeric(value));
-	getTypeOutputInfo(type, &output, &isvarlena);
-	text = OidOutputFunctionCall(output, value);
+	text = OutputFunctionCall(output, value);
 	if (type == BPCHAROID)
 	{
 		for (int i = strlen(text) - 1; i >= 0 && text[i] == ' '; i--)
@@ -149,6 +185,14 @@ tombstone_key_text(Oid type, Datum value)
 	if (strcmp(text, "-0") == 0 && (type == FLOAT4OID || type == FLOAT8OID))
 		return pstrdup("0");
 	return text;
+}
+
+/* Does the text of a type's values depend on no settings? */
+static bool
+tombstone_type_is_plain(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == TEXTOID || type == VARCHAROID || type == UUIDOID || type == NUMERICOID;
 }
 
 /* Texts as an array. */
@@ -168,27 +212,53 @@ text_array(char **texts, int ntexts)
 											  -1, false, TYPALIGN_INT));
 }
 
+/* Find how the values of a key are written. */
+static void
+tombstones_prepare_texts(Tombstones *tombstones, const MergePlan *plan, TupleDesc tupdesc)
+{
+	MemoryContext context = GetMemoryChunkContext(tombstones);
+
+	tombstones->outputs = MemoryContextAlloc(context, plan->nkeys * sizeof(FmgrInfo));
+	tombstones->plain = true;
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		Oid			type = getBaseType(TupleDescAttr(tupdesc, plan->keys[i])->atttypid);
+		Oid			output;
+		bool		isvarlena;
+
+		getTypeOutputInfo(type, &output, &isvarlena);
+		fmgr_info_cxt(output, &tombstones->outputs[i], context);
+		tombstones->plain &= tombstone_type_is_plain(type);
+	}
+}
+
 /* The key of a row of the merge table, which has a tuple descriptor like it. */
 static Datum
-tombstone_key(const MergePlan *plan, TupleDesc tupdesc, const Datum *values)
+tombstone_key(Tombstones *tombstones, const MergePlan *plan, TupleDesc tupdesc,
+			  const Datum *values)
 {
 	char	  **texts = palloc(plan->nkeys * sizeof(char *));
 	PlainText	settings;
 
-	plain_text_begin(&settings, true);
+	if (tombstones->outputs == NULL)
+		tombstones_prepare_texts(tombstones, plan, tupdesc);
+	if (!tombstones->plain)
+		plain_text_begin(&settings, true);
 	PG_TRY();
 	{
 		for (int i = 0; i < plan->nkeys; i++)
 		{
 			int			c = plan->keys[i];
 
-			texts[i] = tombstone_key_text(getBaseType(TupleDescAttr(tupdesc, c)->atttypid),
+			texts[i] = tombstone_key_text(&tombstones->outputs[i],
+										  getBaseType(TupleDescAttr(tupdesc, c)->atttypid),
 										  values[c]);
 		}
 	}
 	PG_FINALLY();
 	{
-		plain_text_end(&settings);
+		if (!tombstones->plain)
+			plain_text_end(&settings);
 	}
 	PG_END_TRY();
 	return text_array(texts, plan->nkeys);
@@ -196,9 +266,9 @@ tombstone_key(const MergePlan *plan, TupleDesc tupdesc, const Datum *values)
 
 /* The key of a row that is being merged. */
 static Datum
-target_key(const MergeTarget *target, const Datum *values)
+target_key(Tombstones *tombstones, const MergeTarget *target, const Datum *values)
 {
-	return tombstone_key(target->plan, target->stored->tts_tupleDescriptor, values);
+	return tombstone_key(tombstones, target->plan, target->stored->tts_tupleDescriptor, values);
 }
 
 /* A sequence value as text. */
@@ -269,33 +339,29 @@ tombstone_read_sequence(const MergePlan *plan, Datum array)
  * busy receives another transaction that is about to change that, if any.
  */
 static bool
-tombstones_find(Tombstones *tombstones, Oid relid, Datum key, KeyHolder *busy)
+tombstones_find(Tombstones *tombstones, Datum key, KeyHolder *busy)
 {
-	Relation	index = tombstones->index;
-	ScanKeyData scankeys[2];
-	SnapshotData dirty;
-	IndexScanDesc scan;
+	MemoryContext oldcontext = MemoryContextSwitchTo(GetMemoryChunkContext(tombstones));
 	bool		found = false;
 
 	memset(busy, 0, sizeof(KeyHolder));
-	ScanKeyEntryInitialize(&scankeys[0], 0, 1, BTEqualStrategyNumber, InvalidOid,
-						   index->rd_indcollation[0], F_OIDEQ, ObjectIdGetDatum(relid));
-	ScanKeyEntryInitialize(&scankeys[1], 0, 2, BTEqualStrategyNumber, InvalidOid,
-						   index->rd_indcollation[1], F_ARRAY_EQ, key);
-	InitDirtySnapshot(dirty);
-	scan = index_beginscan(tombstones->relation, index, &dirty, 2, 0);
-	index_rescan(scan, scankeys, 2, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, tombstones->slot))
+	if (tombstones->scan == NULL)
+		tombstones->scan = index_beginscan(tombstones->relation, tombstones->index,
+										   &tombstones->dirty, 2, 0);
+	tombstones->scankeys[1].sk_argument = key;
+	index_rescan(tombstones->scan, tombstones->scankeys, 2, NULL, 0);
+	while (index_getnext_slot(tombstones->scan, ForwardScanDirection, tombstones->slot))
 	{
-		if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax))
+		if (TransactionIdIsValid(tombstones->dirty.xmin) ||
+			TransactionIdIsValid(tombstones->dirty.xmax))
 		{
-			key_holder_note(busy, &dirty, tombstones->slot);
+			key_holder_note(busy, &tombstones->dirty, tombstones->slot);
 			continue;
 		}
 		found = true;
 		break;
 	}
-	index_endscan(scan);
+	MemoryContextSwitchTo(oldcontext);
 	if (!found)
 		ExecClearTuple(tombstones->slot);
 	return found;
@@ -303,7 +369,7 @@ tombstones_find(Tombstones *tombstones, Oid relid, Datum key, KeyHolder *busy)
 
 /* Find a key's tombstone when nobody is changing it any more. */
 static bool
-tombstones_wait(Tombstones *tombstones, Oid relid, Datum key)
+tombstones_wait(Tombstones *tombstones, Datum key)
 {
 	KeyHolder	busy;
 	bool		found;
@@ -311,9 +377,13 @@ tombstones_wait(Tombstones *tombstones, Oid relid, Datum key)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = tombstones_find(tombstones, relid, key, &busy);
+		found = tombstones_find(tombstones, key, &busy);
 		if (!TransactionIdIsValid(busy.xid))
 			return found;
+		/* not with pins, which vacuum may be waiting for */
+		ExecClearTuple(tombstones->slot);
+		index_endscan(tombstones->scan);
+		tombstones->scan = NULL;
 		key_holder_wait(&busy, tombstones->relation);
 	}
 }
@@ -341,28 +411,29 @@ tombstone_check_snapshot(const MergeTarget *target, const TupleTableSlot *slot)
 /*
  * tombstone_read
  *		Reads the tombstone of the key in a row's values.  Waits for
- *		transactions that are changing it.  Allocated in CurrentMemoryContext.
- *		Raises ERRCODE_T_R_SERIALIZATION_FAILURE for one that the transaction's
- *		snapshot does not know.
+ *		transactions that are changing it.  open is the open table, or NULL, here
+ *		and below.  Allocated in CurrentMemoryContext.  Raises
+ *		ERRCODE_T_R_SERIALIZATION_FAILURE for one that the transaction's snapshot
+ *		does not know.
  */
 void
-tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
+tombstone_read(MergeTarget *target, Tombstones *open, const Datum *values,
+			   Tombstone *tombstone)
 {
-	Tombstones	tombstones;
+	Tombstones *tombstones = tombstones_use(open, target);
 
 	memset(tombstone, 0, sizeof(Tombstone));
-	tombstones_open_for(&tombstones, target);
-	if (tombstones_wait(&tombstones, target->relid, target_key(target, values)))
+	if (tombstones_wait(tombstones, target_key(tombstones, target, values)))
 	{
 		bool		isnull;
-		Datum		sequence = slot_getattr(tombstones.slot, TOMBSTONE_SEQUENCE + 1, &isnull);
+		Datum		sequence = slot_getattr(tombstones->slot, TOMBSTONE_SEQUENCE + 1, &isnull);
 
-		tombstone_check_snapshot(target, tombstones.slot);
+		tombstone_check_snapshot(target, tombstones->slot);
 		tombstone->found = true;
-		tombstone->tid = tombstones.slot->tts_tid;
+		tombstone->tid = tombstones->slot->tts_tid;
 		tombstone->removed = tombstone_read_sequence(target->plan, sequence);
 	}
-	tombstones_close(&tombstones);
+	tombstones_leave(open, tombstones);
 }
 
 /*
@@ -373,20 +444,21 @@ tombstone_read(MergeTarget *target, const Datum *values, Tombstone *tombstone)
 SequenceValue
 tombstone_peek(Relation relation, const MergePlan *plan, const Datum *values)
 {
-	Tombstones	tombstones;
+	Tombstones *tombstones = tombstones_open(plan->relid, AccessShareLock);
 	KeyHolder	busy;
 	SequenceValue removed = NULL;
 
-	if (!tombstones_open(&tombstones, AccessShareLock))
+	if (tombstones == NULL)
 		return NULL;
-	if (tombstones_find(&tombstones, plan->relid,
-						tombstone_key(plan, RelationGetDescr(relation), values), &busy))
+	if (tombstones_find(tombstones,
+						tombstone_key(tombstones, plan, RelationGetDescr(relation), values),
+						&busy))
 	{
 		bool		isnull;
 
-		removed = tombstone_read_sequence(plan, slot_getattr(tombstones.slot, TOMBSTONE_SEQUENCE + 1, &isnull));
+		removed = tombstone_read_sequence(plan, slot_getattr(tombstones->slot, TOMBSTONE_SEQUENCE + 1, &isnull));
 	}
-	tombstones_close(&tombstones);
+	tombstones_end(tombstones);
 	return removed;
 }
 
@@ -413,31 +485,29 @@ tombstones_delete(Relation relation, HeapTuple tuple)
  *		Does not wait itself, because the row can still be taken back.
  */
 bool
-tombstone_clear(MergeTarget *target, const Datum *values, const Tombstone *known,
-				KeyHolder *busy)
+tombstone_clear(MergeTarget *target, Tombstones *open, const Datum *values,
+				const Tombstone *known, KeyHolder *busy)
 {
-	Tombstones	tombstones;
-	bool		found;
-	bool		same;
+	Tombstones *tombstones = tombstones_use(open, target);
+	bool		found = tombstones_find(tombstones, target_key(tombstones, target, values), busy);
+	bool		same = !TransactionIdIsValid(busy->xid) && found == known->found &&
+		(!found || ItemPointerEquals(&tombstones->slot->tts_tid, unconstify(ItemPointerData *, &known->tid)));
 
-	tombstones_open_for(&tombstones, target);
-	found = tombstones_find(&tombstones, target->relid, target_key(target, values), busy);
-	same = !TransactionIdIsValid(busy->xid) && found == known->found &&
-		(!found || ItemPointerEquals(&tombstones.slot->tts_tid, unconstify(ItemPointerData *, &known->tid)));
 	if (same && found)
-		same = tombstones_delete(tombstones.relation,
-								 ((HeapTupleTableSlot *) tombstones.slot)->tuple);
-	tombstones_close(&tombstones);
+		same = tombstones_delete(tombstones->relation,
+								 ((HeapTupleTableSlot *) tombstones->slot)->tuple);
+	tombstones_leave(open, tombstones);
 	return same;
 }
 
 /*
- * Insert a tombstone.  TOMBSTONE_LOST if another transaction was first;
- * TOMBSTONE_REFUSED if the check says that it must not stay.  Then nothing is
- * left of it.
+ * Insert a tombstone, in the place of an old one or NULL.  TOMBSTONE_LOST if
+ * another transaction was first; TOMBSTONE_REFUSED if the check says that it must
+ * not stay.  Then nothing is left of it, and the old one is as it was.
  */
 static TombstoneResult
-tombstones_insert(Tombstones *tombstones, Datum *values, TombstoneCheck check, void *arg)
+tombstones_insert(Tombstones *tombstones, Datum *values, HeapTuple old,
+				  TombstoneCheck check, void *arg)
 {
 	Relation	relation = tombstones->relation;
 	Relation	index = tombstones->index;
@@ -447,14 +517,19 @@ tombstones_insert(Tombstones *tombstones, Datum *values, TombstoneCheck check, v
 	TransactionId xid = GetCurrentTransactionId();
 	uint32		token = SpeculativeInsertionLockAcquire(xid);
 	TombstoneResult result = TOMBSTONE_STAYS;
+	bool		unique;
 
 	HeapTupleHeaderSetSpeculativeToken(tuple->t_data, token);
 	heap_insert(relation, tuple, GetCurrentCommandId(true), HEAP_INSERT_SPECULATIVE, NULL);
-	if (!index_insert(index, values, isnull, &tuple->t_self, relation,
-					  UNIQUE_CHECK_PARTIAL, false, info))
+	unique = index_insert(index, values, isnull, &tuple->t_self, relation,
+						  UNIQUE_CHECK_PARTIAL, false, info);
+	/* where there is an old one, who deletes it is first */
+	if (old == NULL && !unique)
 		result = TOMBSTONE_LOST;
 	else if (check != NULL && !check(arg))
 		result = TOMBSTONE_REFUSED;
+	else if (old != NULL && !tombstones_delete(relation, old))
+		result = TOMBSTONE_LOST;
 	if (result == TOMBSTONE_STAYS)
 		heap_finish_speculative(relation, &tuple->t_self);
 	else
@@ -479,14 +554,14 @@ tombstones_knows(const Tombstones *tombstones, const MergePlan *plan, SequenceVa
  *		Remembers the removal of the key in values, unless a newer one is known.
  *		Waits for transactions that write the same.  The check (or NULL) is asked
  *		while the tombstone is there for others to see, but can still be taken
- *		back; if it refuses, returns false, and an older tombstone is gone, too.
+ *		back; if it refuses, returns false, and nothing has changed.
  */
 bool
-tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed,
-				TombstoneCheck check, void *arg)
+tombstone_write(MergeTarget *target, Tombstones *open, const Datum *values,
+				SequenceValue removed, TombstoneCheck check, void *arg)
 {
-	Tombstones	tombstones;
-	Datum		key = target_key(target, values);
+	Tombstones *tombstones = tombstones_use(open, target);
+	Datum		key = target_key(tombstones, target, values);
 	Datum		tuple[TOMBSTONE_NATTS];
 	TombstoneResult result = TOMBSTONE_LOST;
 
@@ -494,21 +569,20 @@ tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed,
 	tuple[TOMBSTONE_KEY] = key;
 	tuple[TOMBSTONE_SEQUENCE] = tombstone_sequence(target->plan->sequence, removed);
 	tuple[TOMBSTONE_REMOVED_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
-	tombstones_open_for(&tombstones, target);
 	while (result == TOMBSTONE_LOST)
 	{
-		if (tombstones_wait(&tombstones, target->relid, key))
+		HeapTuple	old = NULL;
+
+		if (tombstones_wait(tombstones, key))
 		{
-			tombstone_check_snapshot(target, tombstones.slot);
-			if (tombstones_knows(&tombstones, target->plan, removed))
+			tombstone_check_snapshot(target, tombstones->slot);
+			if (tombstones_knows(tombstones, target->plan, removed))
 				break;
-			if (!tombstones_delete(tombstones.relation,
-								   ((HeapTupleTableSlot *) tombstones.slot)->tuple))
-				continue;
+			old = ((HeapTupleTableSlot *) tombstones->slot)->tuple;
 		}
-		result = tombstones_insert(&tombstones, tuple, check, arg);
+		result = tombstones_insert(tombstones, tuple, old, check, arg);
 	}
-	tombstones_close(&tombstones);
+	tombstones_leave(open, tombstones);
 	return result != TOMBSTONE_REFUSED;
 }
 
@@ -516,33 +590,30 @@ tombstone_write(MergeTarget *target, const Datum *values, SequenceValue removed,
 static int64
 tombstones_delete_all(Oid relid, bool all, TimestampTz before)
 {
-	Tombstones	tombstones;
-	ScanKeyData scankey;
+	Tombstones *tombstones = tombstones_open(relid, RowExclusiveLock);
 	Snapshot	snapshot;
 	IndexScanDesc scan;
 	int64		ndeleted = 0;
 
-	if (!tombstones_open(&tombstones, RowExclusiveLock))
+	if (tombstones == NULL)
 		return 0;
 	CommandCounterIncrement();
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	ScanKeyEntryInitialize(&scankey, 0, 1, BTEqualStrategyNumber, InvalidOid, InvalidOid,
-						   F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = index_beginscan(tombstones.relation, tombstones.index, snapshot, 1, 0);
-	index_rescan(scan, &scankey, 1, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, tombstones.slot))
+	scan = index_beginscan(tombstones->relation, tombstones->index, snapshot, 1, 0);
+	index_rescan(scan, tombstones->scankeys, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, tombstones->slot))
 	{
 		bool		isnull;
-		Datum		removed_at = slot_getattr(tombstones.slot, TOMBSTONE_REMOVED_AT + 1, &isnull);
+		Datum		removed_at = slot_getattr(tombstones->slot, TOMBSTONE_REMOVED_AT + 1, &isnull);
 
 		CHECK_FOR_INTERRUPTS();
 		if (all || DatumGetTimestampTz(removed_at) < before)
-			ndeleted += tombstones_delete(tombstones.relation,
-										  ((HeapTupleTableSlot *) tombstones.slot)->tuple);
+			ndeleted += tombstones_delete(tombstones->relation,
+										  ((HeapTupleTableSlot *) tombstones->slot)->tuple);
 	}
 	index_endscan(scan);
 	UnregisterSnapshot(snapshot);
-	tombstones_close(&tombstones);
+	tombstones_end(tombstones);
 	return ndeleted;
 }
 

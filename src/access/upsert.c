@@ -274,7 +274,37 @@ upsert_read_tombstone(Upsert *upsert)
 
 	memset(&upsert->tombstone, 0, sizeof(Tombstone));
 	if (target->plan->tombstones && !upsert->found)
-		tombstone_read(target, upsert->rows[0]->values, &upsert->tombstone);
+		tombstone_read(target, upsert->tombstones, upsert->rows[0]->values,
+					   &upsert->tombstone);
+}
+
+/*
+ * Find the key's state, and merge.  A row that goes into a batch is taken to have
+ * no tombstone as long as none has been met: it is looked for when the row is
+ * inserted, anyway.
+ */
+static KeyEntry *
+upsert_find_and_merge(Upsert *upsert, bool *fresh)
+{
+	MergeTarget *target = upsert->target;
+	bool		hopeful;
+	KeyEntry   *entry;
+
+	upsert_find(upsert);
+	if (upsert->found && target->row_security != NULL)
+		row_security_check_stored(target, upsert->relation, CMD_SELECT);
+	hopeful = !upsert->found && insert_batch_is_hopeful(upsert);
+	if (hopeful)
+		memset(&upsert->tombstone, 0, sizeof(Tombstone));
+	else
+		upsert_read_tombstone(upsert);
+	entry = upsert_merge(upsert, fresh);
+	if (hopeful && !target->state->exists)
+	{
+		upsert_read_tombstone(upsert);
+		entry = upsert_merge(upsert, fresh);
+	}
+	return entry;
 }
 
 /*
@@ -312,12 +342,15 @@ upsert_remove_nothing(Upsert *upsert)
 	MergeTarget *target = upsert->target;
 	SequenceValue removed = target->state->removed;
 
-	if (target->plan->tombstones && removed != NULL &&
-		sequence_compare(target->plan->sequence, removed, upsert->tombstone.removed) > 0)
-		return (!target->by_trigger || before_insert_lock(upsert)) &&
-			tombstone_write(target, upsert->rows[0]->values, removed,
-							upsert_still_absent, upsert);
-	return upsert->tombstone.found || !upsert_missed_row(upsert);
+	if (!target->plan->tombstones || removed == NULL ||
+		sequence_compare(target->plan->sequence, removed, upsert->tombstone.removed) <= 0)
+		return upsert->tombstone.found || !upsert_missed_row(upsert);
+	/* the keys before this one come first */
+	if (insert_batch_flush(upsert))
+		return false;
+	return (!target->by_trigger || before_insert_lock(upsert)) &&
+		tombstone_write(target, upsert->tombstones, upsert->rows[0]->values, removed,
+						upsert_still_absent, upsert);
 }
 
 /* One try at a key; false means that another session interfered. */
@@ -331,11 +364,7 @@ upsert_try(Upsert *upsert)
 	const ItemPointerData *stored_tid = NULL;
 
 	upsert->written = NULL;
-	upsert_find(upsert);
-	if (upsert->found && target->row_security != NULL)
-		row_security_check_stored(target, upsert->relation, CMD_SELECT);
-	upsert_read_tombstone(upsert);
-	entry = upsert_merge(upsert, &fresh);
+	entry = upsert_find_and_merge(upsert, &fresh);
 
 	if (!upsert->found && !state->exists)
 	{
@@ -370,8 +399,8 @@ upsert_try(Upsert *upsert)
 		if (state->exists)
 			stored_tid = &upsert->written->t_self;
 		else if (target->plan->tombstones && state->removed != NULL)
-			(void) tombstone_write(target, upsert->rows[0]->values, state->removed,
-								   NULL, NULL);
+			(void) tombstone_write(target, upsert->tombstones, upsert->rows[0]->values,
+								   state->removed, NULL, NULL);
 	}
 
 	if (target->memory != NULL && upsert->remember)

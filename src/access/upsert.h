@@ -29,6 +29,7 @@ typedef struct InsertBatchKey
 {
 	MergeRow  **rows;
 	int			nrows;
+	Tombstone	tombstone;		/* what was known of it */
 } InsertBatchKey;
 
 /* New rows to be inserted together, in the order of their keys. */
@@ -39,6 +40,7 @@ typedef struct InsertBatch
 	InsertBatchKey *keys;
 	int			nrows;
 	Size		bytes;
+	bool		tombstones_met; /* new keys may have been removed ones */
 } InsertBatch;
 
 /* Tells in an error's context which key was being merged. */
@@ -63,6 +65,7 @@ typedef struct Upsert
 	KeyScan    *scan;			/* finds key after key; NULL: this one only */
 	bool		again;			/* the key has been looked for before */
 	InsertBatch *batch;			/* for new rows; or NULL */
+	Tombstones *tombstones;		/* open for many keys; NULL: for this one only */
 	UpsertError *error;
 
 	/* results */
@@ -88,6 +91,7 @@ extern bool upsert_update(Upsert *upsert);
 extern bool upsert_remove(Upsert *upsert);
 extern void upsert_store_passing_row(Upsert *upsert, TupleTableSlot *slot);
 extern InsertBatch *insert_batch_create(void);
+extern bool insert_batch_is_hopeful(const Upsert *upsert);
 extern bool insert_batch_add(Upsert *upsert);
 extern bool insert_batch_is_full(const InsertBatch *batch);
 extern bool insert_batch_flush(Upsert *upsert);

@@ -197,16 +197,14 @@ upsert_index_update(Upsert *upsert, bool summarizing)
 }
 
 /*
- * Must an insertion be one that can be taken back without a trace?  Logical
- * decoding must not see it, and sessions that write a tombstone of the key
- * must not wait for it.
+ * Must an insertion be one that can be taken back without a trace in the WAL, for
+ * logical decoding?
  */
 static bool
 upsert_is_speculative(const Upsert *upsert)
 {
-	return upsert->target->plan->tombstones ||
-		(RelationIsLogicallyLogged(upsert->relation) &&
-		 (upsert->options & HEAP_INSERT_NO_LOGICAL) == 0);
+	return RelationIsLogicallyLogged(upsert->relation) &&
+		(upsert->options & HEAP_INSERT_NO_LOGICAL) == 0;
 }
 
 /*
@@ -263,7 +261,7 @@ upsert_insert(Upsert *upsert)
 	target->merged->tts_tid = upsert->written->t_self;
 	unique = upsert_index_primary(upsert, target->merged, UNIQUE_CHECK_PARTIAL, false);
 	if (unique && target->plan->tombstones)
-		unique = tombstone_clear(target, upsert->rows[0]->values,
+		unique = tombstone_clear(target, upsert->tombstones, upsert->rows[0]->values,
 								 &upsert->tombstone, &busy);
 	if (speculative)
 	{
@@ -300,6 +298,24 @@ insert_batch_create(void)
 	return batch;
 }
 
+/* Would the merged row of a new key be put into the batch? */
+static bool
+insert_batch_can_take(const Upsert *upsert)
+{
+	return upsert->batch != NULL && !upsert->remember && !upsert_is_speculative(upsert);
+}
+
+/*
+ * insert_batch_is_hopeful
+ *		May a new key be taken to have no tombstone, until its row is inserted?
+ */
+bool
+insert_batch_is_hopeful(const Upsert *upsert)
+{
+	return upsert->target->plan->tombstones && insert_batch_can_take(upsert) &&
+		!upsert->batch->tombstones_met;
+}
+
 /*
  * insert_batch_add
  *		Puts the merged row of a new key into the batch, to be inserted with
@@ -314,7 +330,7 @@ insert_batch_add(Upsert *upsert)
 	MemoryContext oldcontext;
 	TupleTableSlot **slot;
 
-	if (batch == NULL || upsert->remember || upsert_is_speculative(upsert))
+	if (!insert_batch_can_take(upsert))
 		return false;
 
 	oldcontext = MemoryContextSwitchTo(batch->context);
@@ -330,6 +346,7 @@ insert_batch_add(Upsert *upsert)
 	MemoryContextSwitchTo(oldcontext);
 	batch->keys[batch->nrows].rows = upsert->rows;
 	batch->keys[batch->nrows].nrows = upsert->nrows;
+	batch->keys[batch->nrows].tombstone = upsert->tombstone;
 	batch->nrows++;
 	batch->bytes += upsert->written->t_len;
 	return true;
@@ -340,6 +357,24 @@ bool
 insert_batch_is_full(const InsertBatch *batch)
 {
 	return batch->nrows >= INSERT_BATCH_ROWS || batch->bytes >= INSERT_BATCH_BYTES;
+}
+
+/*
+ * Give a row of the batch its entry in the primary key's index.  Returns false if
+ * it cannot stay: another session was first, or the key has a tombstone that was
+ * not expected.
+ */
+static bool
+insert_batch_settle(Upsert *upsert, TupleTableSlot *slot)
+{
+	MergeTarget *target = upsert->target;
+	KeyHolder	busy;
+
+	if (!upsert_index_primary(upsert, slot, UNIQUE_CHECK_PARTIAL, false))
+		return false;
+	return !target->plan->tombstones ||
+		tombstone_clear(target, upsert->tombstones, upsert->rows[0]->values,
+						&upsert->tombstone, &busy);
 }
 
 /*
@@ -370,10 +405,12 @@ insert_batch_flush(Upsert *upsert)
 		each.scan = NULL;
 		each.again = true;
 		each.error->rows = each.rows;
-		if (upsert_index_primary(&each, batch->slots[i], UNIQUE_CHECK_PARTIAL, false))
+		each.tombstone = batch->keys[i].tombstone;
+		if (insert_batch_settle(&each, batch->slots[i]))
 			upsert_index(&each, each.target->secondary, batch->slots[i], false, false);
 		else
 		{
+			batch->tombstones_met |= each.target->plan->tombstones;
 			/* keep the order of keys: settle this one before the next */
 			upsert_take_back(&each, &batch->slots[i]->tts_tid);
 			stats_count(each.target->relid, STATS_INSERTED, -1);

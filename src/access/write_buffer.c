@@ -279,6 +279,8 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 	key_scan_begin(&scan, target, target->relation, buffer->rows.nrows);
 	/* with tombstones there is more to wait for */
 	upsert.scan = target->plan->tombstones ? NULL : &scan;
+	if (target->plan->tombstones)
+		upsert.tombstones = tombstones_begin(target);
 	upsert_error_begin(&error, target);
 	while ((row = waiting_rows_next(&buffer->rows, &storage)) != NULL)
 	{
@@ -296,6 +298,8 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 		key_group_merge(buffer, &group, &upsert);
 	insert_batch_flush(&upsert);
 	key_scan_release(&scan);
+	if (upsert.tombstones != NULL)
+		tombstones_end(upsert.tombstones);
 	upsert_error_end(&error);
 	MemoryContextSwitchTo(oldcontext);
 }

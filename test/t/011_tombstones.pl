@@ -82,6 +82,38 @@ $node->pgbench(
 is($node->safe_psql('postgres', $differences), '', 'every key is what the log says');
 check_indexes($node, 'postgres');
 
+# New keys and removed ones in one statement, which inserts rows together.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE m (k int PRIMARY KEY, note text, op text, s bigint)
+	USING merge_engine WITH (sequence.field = 's', rowkind.field = 'op', tombstones);
+	CREATE TABLE many_log (low int, high int, s bigint);
+	CREATE FUNCTION many(low int, high int, s bigint) RETURNS TABLE (k int, op text, s bigint) LANGUAGE SQL AS
+		$$ SELECT k, CASE WHEN (s * 31 + k * 7) % 3 < 2 THEN '+I' ELSE '-D' END, s FROM generate_series(low, high) k $$});
+$node->pgbench(
+	"--no-vacuum --client=$clients --transactions=$transactions",
+	0,
+	[qr{actually processed: $total/$total}],
+	[qr{^$}],
+	'concurrent statements of many keys',
+	{
+		'many' => q{
+		\set low random(1, 60)
+		\set high :low + random(0, 40)
+		\set s random(1, 1000000)
+		BEGIN;
+		INSERT INTO m SELECT k, 'n', op, s FROM many(:low, :high, :s) ORDER BY random();
+		INSERT INTO many_log VALUES (:low, :high, :s);
+		COMMIT;
+	}
+	});
+is( $node->safe_psql('postgres', q{
+	WITH newest AS (SELECT DISTINCT ON (k) k, op, c.s FROM many_log l, many(low, high, l.s) c ORDER BY k, c.s DESC)
+	SELECT n.*, m.s, t.sequence FROM newest n LEFT JOIN m USING (k)
+	LEFT JOIN merge_engine.tombstones t ON t.table_name = 'm'::regclass AND t.key = ARRAY[k::text]
+	WHERE (CASE n.op WHEN '+I' THEN n.s END, CASE n.op WHEN '-D' THEN n.s::text END) IS DISTINCT FROM (m.s, t.sequence[1])}),
+	'', 'every key is what the newest row says');
+
 # A crash loses what was not committed, and nothing else.
 my $session = $node->background_psql('postgres');
 $session->query_safe(q{BEGIN; INSERT INTO d SELECT k, NULL, '-D', 1000000000 FROM generate_series(1, 20) k});
