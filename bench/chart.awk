@@ -16,8 +16,8 @@ function escaped(text) {
 	return text
 }
 
-# A reference counts where there is no rival.
-$1 == "row" && $5 != "ours" {
+# A reference counts where there is no rival, ours without something never.
+$1 == "row" && $5 != "ours" && $5 != "baseline" {
 	key = $2 FS $3 FS $4
 	if (!(key in ratio)) {
 		order[++n] = key

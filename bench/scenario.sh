@@ -4,8 +4,11 @@
 STATE="SELECT '@state', pg_current_wal_insert_lsn() - '0/0', pg_total_relation_size('t'),
 	(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database());"
 
-# The rows of t in a number, whatever their order.
-RESULT="SELECT '@result', count(*), sum(hashtextextended(t::text, 0)) FROM t;"
+# The query for the rows of t, or what is compared of them, in a number, whatever their order.
+result_query() {
+	scenario_head compare:
+	echo "SELECT '@result', count(*), sum(hashtextextended(${found[0]:+ROW(}${found[0]:-t}${found[0]:+)}::text, 0)) FROM t;"
+}
 
 # Read a scenario: its head and sections into section, contenders into roles and names.
 scenario_read() {
@@ -22,7 +25,7 @@ scenario_read() {
 		heading=${line#--- }
 		section[$heading]=
 		case $heading in
-			ours\ * | rival\ * | reference\ *)
+			ours\ * | rival\ * | reference\ * | baseline\ *)
 				[[ -z ${CONTENDERS:-} || ,$CONTENDERS, == *",${heading#* },"* ]] || continue
 				roles+=("${heading%% *}")
 				names+=("${heading#* }")
@@ -57,9 +60,20 @@ variable_set() {
 	esac
 }
 
+# The settings of a contender as options for its session: SCHEMA.
+session_options() {
+	local setting found
+	printf '%s' "-c search_path=$1,input -c client_min_messages=error"
+	[[ $1 == c* ]] || return 0
+	scenario_head "session ${names[${1#c}]}:"
+	for setting in "${found[@]}"; do
+		printf ' -c %s' "${setting// /}"
+	done
+}
+
 # psql on a script from standard input, with the variables of the scenario: SCHEMA.
 run_psql() {
-	PGOPTIONS="-c search_path=$1,input -c client_min_messages=error" \
+	PGOPTIONS="$(session_options "$1")" \
 		psql -XqAt -d bench -v ON_ERROR_STOP=1 -v bench="$here" -v file="$tmp/files/rows" \
 		-v rows="$rows" -v keys="$keys" -v round="$round" -f -
 }
@@ -68,7 +82,7 @@ run_psql() {
 run_pgbench() {
 	local transactions=$((rows / pgbench / clients))
 	echo "$2" >"$tmp/script"
-	PGOPTIONS="-c search_path=$1,input -c client_min_messages=error -c synchronous_commit=$synchronous_commit" \
+	PGOPTIONS="$(session_options "$1") -c synchronous_commit=$synchronous_commit" \
 		pgbench -n -M prepared -c "$clients" -j "$clients" -t "$((transactions > 0 ? transactions : 1))" \
 		--random-seed="$round" --max-tries=1000 -D n=0 -D keys="$keys" -f "$tmp/script" bench >"$tmp/pgbench" 2>&1 &&
 		! grep -q 'number of failed transactions: [1-9]' "$tmp/pgbench" || { cat "$tmp/pgbench" >&2; return 1; }
@@ -84,7 +98,7 @@ script_tables() {
 	for i in "${!names[@]}"; do
 		using=
 		scenario_head using:
-		[ "${roles[i]}" != ours ] || using=${found[0]:-}
+		[[ ${roles[i]} != ours && ${roles[i]} != baseline ]] || using=${found[0]:-}
 		echo "CREATE SCHEMA c$i; SET search_path = c$i, input;"
 		echo "\\set using '${using//\'/\'\'}'"
 		echo "${section[table]}${section[table ${names[i]}]:-}"
@@ -97,7 +111,7 @@ script_tables() {
 run_contender() {
 	local before="${section[before]:-}CHECKPOINT; $STATE" after=$STATE script=${section[${roles[$1]} ${names[$1]}]}
 	local cpu=: cpu_of="awk -f $here/cpu.awk -v tick=$(getconf CLK_TCK)"
-	[ "$round" -ne 1 ] || after+=$RESULT
+	[ "$round" -ne 1 ] || after+=$(result_query)
 	if [ -n "$pgbench" ]; then
 		[ "$CLOCK" = wall ] || cpu="$cpu_of -v first=16 /proc/$(head -n 1 "$WORK/data/postmaster.pid")/stat"
 		run_psql "c$1" <<<"$before" && $cpu && run_pgbench "c$1" "$script" && $cpu && run_psql "c$1" <<<"$after"
@@ -130,7 +144,7 @@ variant_check() {
 		script_tables
 		for i in "${!names[@]}"; do
 			echo "SET search_path = c$i, input;${section[before]:-}"
-			[ -n "$pgbench" ] || printf '\\o /dev/null\n%s\n\\o\n%s\n' "${section[${roles[i]} ${names[i]}]}" "$RESULT"
+			[ -n "$pgbench" ] || printf '\\o /dev/null\n%s\n\\o\n%s\n' "${section[${roles[i]} ${names[i]}]}" "$(result_query)"
 		done
 	} | run_psql input >"$tmp/out" || fail "$file failed"
 	if [ -n "$pgbench" ]; then
@@ -138,7 +152,7 @@ variant_check() {
 			run_pgbench "c$i" "${section[${roles[i]} ${names[i]}]}" >/dev/null || fail "$file: ${names[i]} failed"
 		done
 		for i in "${!names[@]}"; do
-			echo "SET search_path = c$i; $RESULT"
+			echo "SET search_path = c$i; $(result_query)"
 		done | run_psql input >"$tmp/out" || fail "$file failed"
 	fi
 	mapfile -t results < <(grep '^@result' "$tmp/out")

@@ -129,6 +129,11 @@ END {
 			goal_done("our " kind " ÷ that of " name(them), "≤ " target, value, value <= target)
 			continue
 		}
+		if (text ~ /^cost /) {
+			value = by(nth(ms, us, "median"), nth(ms, them, "median"))
+			goal_done("our time ÷ that of " name(them), "≤ " target, value, value <= target)
+			continue
+		}
 		value = by(nth(ms, them, "median"), nth(ms, us, "median"))
 		if (split(target, bounds, " ± ") == 2)
 			goal_done(name(them) " ÷ ours", target, value, value >= bounds[1] - bounds[2] && value <= bounds[1] + bounds[2])
