@@ -11,7 +11,10 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 EXTENSION = merge_engine
 # the script that is installed: the heart's objects, then each room's own
 SCRIPT = build/merge_engine--1.0.sql
-DATA_built = $(SCRIPT)
+# and for those who have version 0.9: what changes, then the rest of that script
+UPDATE = build/merge_engine--0.9--1.0.sql
+DATA = merge_engine--0.9.sql
+DATA_built = $(SCRIPT) $(UPDATE)
 PGFILEDESC = "merge_engine - tables that merge rows of one primary key"
 
 PG_CPPFLAGS = -I$(srcdir)/src
@@ -49,6 +52,9 @@ EXTRA_CLEAN += $(STAMP) build
 $(SCRIPT): merge_engine--1.0.sql $(sort $(wildcard src/*/*.sql))
 	@mkdir -p $(@D)
 	cat $^ > $@
+
+$(UPDATE): merge_engine--0.9--1.0.sql $(SCRIPT)
+	sed '1,/^-- what version 0.9 lacks/d' $(SCRIPT) | cat $< - > $@
 
 SOURCES = $(wildcard src/*.[ch] src/*/*.[ch])
 

@@ -23,6 +23,8 @@ AS 'MODULE_PATHNAME', 'merge_engine_ddl_end'
 LANGUAGE C;
 COMMENT ON FUNCTION @extschema@.ddl_end() IS 'validates and stores the merge options of a command';
 
+-- what version 0.9 lacks: from here on this is also the end of the update script (Makefile)
+
 -- DROP EXTENSION is left out on purpose: it must work without the library.
 CREATE EVENT TRIGGER merge_engine_ddl_start ON ddl_command_start
 WHEN TAG IN ('CREATE TABLE', 'CREATE TRIGGER', 'CREATE TABLE AS', 'SELECT INTO',
@@ -48,7 +50,7 @@ AS 'MODULE_PATHNAME', 'merge_engine_summary'
 LANGUAGE C STABLE STRICT;
 COMMENT ON FUNCTION @extschema@.summary(pg_catalog.regclass) IS 'what describe says of a merge table, in one line';
 
-CREATE VIEW @extschema@.tables AS
+CREATE OR REPLACE VIEW @extschema@.tables AS
 SELECT c.oid::pg_catalog.regclass AS table_name,
 	o.options OPERATOR(pg_catalog.->>) 'merge-engine' AS engine,
 	CASE WHEN o.options OPERATOR(pg_catalog.?) 'sequence.field' THEN
