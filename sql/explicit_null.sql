@@ -57,6 +57,13 @@ INSERT INTO exact (k, a, s) VALUES (1, NULL, 5);
 TABLE exact;
 INSERT INTO exact VALUES (1, 3, 'three', 3) RETURNING *;
 INSERT INTO exact (k, a, s) VALUES (1, 6, 6) RETURNING *;
+-- so by another copy of the key, too: what it was never given clears nothing here
+CREATE TABLE copied (LIKE exact INCLUDING ALL) USING merge_engine
+WITH (merge_engine = 'partial-update', sequence.field = 's', versions.field = 'v', explicit_null = 'clear');
+INSERT INTO exact (k, a, s) VALUES (2, 1, 1);
+INSERT INTO copied (k, b, s) VALUES (2, 'two', 2);
+INSERT INTO exact SELECT * FROM copied RETURNING *;
+INSERT INTO copied SELECT * FROM exact WHERE k = 2 RETURNING *;
 
 -- columns.field: each row lists what it carries
 CREATE TABLE listed (k int PRIMARY KEY, a int DEFAULT 7, b text, n int, s int, columns text[]) USING merge_engine
@@ -109,4 +116,4 @@ WITH (merge_engine = 'aggregation', "fields.a.aggregate-function" = 'sum', "fiel
 CREATE TABLE bad (k int PRIMARY KEY, a int) USING merge_engine
 WITH (merge_engine = 'partial-update', "fields.k.explicit-null" = 'clear');
 ALTER TABLE listed DROP columns;
-DROP TABLE absent, cleared, one, but, agg, exact, listed, taken, grouped;
+DROP TABLE absent, cleared, one, but, agg, exact, copied, listed, taken, grouped;

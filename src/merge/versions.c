@@ -377,10 +377,27 @@ versions_finish(StringInfo buffer)
 }
 
 /*
+ * Does the row have a NULL that was never given, where a row that comes in
+ * without a versions value gives its NULLs?
+ */
+static bool
+versions_lacks_null(const MergePlan *plan, const MergeState *state)
+{
+	for (int c = 0; c < plan->natts; c++)
+	{
+		if (plan->columns[c].null_clears && state->isnull[c] &&
+			state->versions[c] == NULL && merge_column_is_versioned(plan, c))
+			return true;
+	}
+	return false;
+}
+
+/*
  * versions_store
  *		Puts the state's versions into the versions column of its row, NULL
- *		where they are all obvious; allocated in CurrentMemoryContext.  Does
- *		nothing for a table without such a column or a state without a row.
+ *		where they are all obvious, also to another copy of the key; allocated
+ *		in CurrentMemoryContext.  Does nothing for a table without such a column
+ *		or a state without a row.
  */
 void
 versions_store(const MergePlan *plan, MergeState *state)
@@ -393,8 +410,8 @@ versions_store(const MergePlan *plan, MergeState *state)
 	versions_put_header(plan, &buffer);
 	empty = buffer.len;
 	versions_put_groups(plan, state, &buffer);
-	state->isnull[plan->versions] = buffer.len == empty;
-	if (buffer.len > empty)
+	state->isnull[plan->versions] = buffer.len == empty && !versions_lacks_null(plan, state);
+	if (!state->isnull[plan->versions])
 		state->values[plan->versions] = versions_finish(&buffer);
 }
 
