@@ -3,7 +3,7 @@
 \pset format unaligned
 \pset tuples_only on
 CREATE TABLE buffer_source AS
-SELECT i AS arrival, (i * 7919) % 601 AS k, (i * 104729) % 1009 AS s,
+SELECT i AS arrival, CASE WHEN i % 4 = 1 THEN i % 5 ELSE (i * 7919) % 601 END AS k, (i * 104729) % 1009 AS s,
 	CASE WHEN i % 3 = 0 THEN i % 97 END AS a,
 	CASE WHEN i % 4 < 2 THEN repeat(chr(97 + i % 26), 1 + i % 40) END AS b,
 	CASE WHEN i % 5 = 0 THEN (i % 1000) / 10.0 END AS c,
@@ -40,11 +40,13 @@ BEGIN
 	FOREACH kind IN ARRAY '{d,f,p,g,a,l}'::text[] LOOP
 		-- two statements: the second meets stored rows
 		FOR part IN 0 .. 1 LOOP
-			EXECUTE format('WITH filled AS (INSERT INTO buffer_%s_%s (k, s, %s b, c, op)
+			-- a WITH or RETURNING keeps the rows from being buffered
+			EXECUTE format(CASE WHEN returning_rows = '' THEN '%s' ELSE 'WITH filled AS (%s) SELECT' END,
+				format('INSERT INTO buffer_%s_%s (k, s, %s b, c, op)
 				SELECT k, s, %s left(b, CASE WHEN %L = ''l'' THEN 3 ELSE 99 END), c, op FROM buffer_source
-				WHERE (arrival > 7000)::int = %s ORDER BY arrival %s) SELECT',
+				WHERE (arrival > 7000)::int = %s ORDER BY arrival %s',
 				kind, suffix, CASE WHEN kind <> 'p' THEN 'a,' END,
-				CASE kind WHEN 'p' THEN '' WHEN 'l' THEN 'a % 2,' ELSE 'a,' END, kind, part, returning_rows);
+				CASE kind WHEN 'p' THEN '' WHEN 'l' THEN 'a % 2,' ELSE 'a,' END, kind, part, returning_rows));
 		END LOOP;
 	END LOOP;
 END $$;
@@ -137,6 +139,13 @@ BEGIN
 	RETURN 1;
 END $$;
 INSERT INTO kept SELECT i % 10, look_and_fail(i) FROM generate_series(1, 100) i;
+SELECT count(*), sum(n), min(n), max(n) FROM kept;
+-- nor those that were folded already, or are in the sort
+TRUNCATE kept;
+INSERT INTO kept SELECT i % 1500, CASE WHEN i > 2990 THEN look_and_fail(i) ELSE 1 END FROM generate_series(1, 3000) i;
+SET merge_engine.write_buffer = '64kB';
+INSERT INTO kept SELECT i % 1500, CASE WHEN i > 2990 THEN look_and_fail(i) ELSE 1 END FROM generate_series(1, 3000) i;
+RESET merge_engine.write_buffer;
 SELECT count(*), sum(n), min(n), max(n) FROM kept;
 -- two INSERTs of one query that run row by row
 CREATE TABLE both_sides (k int PRIMARY KEY, a int, b int) USING merge_engine WITH ("merge-engine" = 'partial-update');
