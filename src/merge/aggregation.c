@@ -224,7 +224,8 @@ aggregation_retract_late(const MergePlan *plan, MergeState *state,
 /*
  * Merge the rows that are older than the stored one.  What they add is folded
  * among themselves and goes under the stored values; what they take back is
- * taken from the result.  A late removal reaches only rows older than itself.
+ * taken from the result.  A late removal, or one that another copy of the key
+ * has seen, reaches only what is older than itself.
  */
 static void
 aggregation_fold_late(const MergePlan *plan, MergeState *state,
@@ -232,6 +233,11 @@ aggregation_fold_late(const MergePlan *plan, MergeState *state,
 {
 	MergeState *late = merge_state_create(plan);
 
+	for (int i = 0; i < nrows; i++)
+	{
+		if (rows[i]->removed != NULL)
+			aggregation_bring_removal(plan, state, rows[i]->removed);
+	}
 	for (int i = nrows - 1; plan->remove_on_delete && i >= 0; i--)
 	{
 		if (rows[i]->kind == ROWKIND_DELETE)
@@ -250,6 +256,7 @@ aggregation_fold_late(const MergePlan *plan, MergeState *state,
 		rows++;
 		nrows--;
 	}
+	late->removed = state->removed;
 
 	for (int i = 0; i < nrows; i++)
 	{

@@ -47,13 +47,21 @@ merge_take_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
 	state->row_version = row->sequence;
 }
 
+/* Has nobody given the column of a row, as far as the row says? */
+static bool
+merge_row_defaults(const MergePlan *plan, const MergeRow *row, int c)
+{
+	return !MergeRowNames(row, c) ||
+		(row->versions != NULL && row->versions[c] == NULL && merge_column_is_versioned(plan, c));
+}
+
 /*
  * merge_create_row
  *		Begins the row of a new key: its key, the DEFAULTs of the columns that
- *		the statement does not name, and NULLs.  A DEFAULT has no version: any
- *		row of the statement that names the column replaces it.  In an
- *		aggregation table it is a contribution, which the caller makes
- *		(SEMANTICS, rule 32).
+ *		the statement does not name, or that another copy of the key has, and
+ *		NULLs.  A DEFAULT has no version: any row of the statement that names
+ *		the column replaces it.  In an aggregation table it is a contribution,
+ *		which the caller makes (SEMANTICS, rule 32).
  */
 void
 merge_create_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
@@ -69,7 +77,7 @@ merge_create_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
 			column->aggregator->function->order != AGGREGATOR_NEWEST;
 
 		if (column->key ||
-			(!MergeRowNames(row, c) && !contributes && c != plan->carried))
+			(merge_row_defaults(plan, row, c) && !contributes && c != plan->carried))
 			merge_take_column(state, c, row);
 		else
 			state->isnull[c] = true;

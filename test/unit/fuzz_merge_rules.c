@@ -60,6 +60,7 @@ typedef struct Round
 	bool		defaults;		/* columns that are not named have one */
 	bool		retractions;
 	bool		order_free;		/* the result is the same whatever the order */
+	bool		removals;		/* rows may remove, and all columns have versions */
 	Oid			sequence_type;
 } Round;
 
@@ -237,8 +238,19 @@ make_aggregators(MergePlan *plan)
 	};
 	static FmgrInfo coerce_function = {.fn_addr = coerce};
 
+	/* a removal that comes late cannot bring back what was first after it */
+	round_.removals = plan->sequence != NULL && below(3) == 0;
 	for (int c = TEXT; c <= FOLDED; c++)
-		make_aggregator(plan, c, functions[below(lengthof(functions))]);
+		make_aggregator(plan, c, functions[below(round_.removals ? 2 : lengthof(functions))]);
+	if (round_.removals)
+	{
+		round_.retractions = false;
+		plan->remove_on_delete = true;
+		plan->ignore_delete = false;
+		plan->rowkind = ROWKIND;
+		plan->memory = MERGE_MEMORY_LOG;
+		return;
+	}
 	make_aggregator(plan, BOOL, below(2) ? "bool_or" : "bool_and");
 	make_aggregator(plan, NUMBER, "sum");
 	if (below(2) == 0)
@@ -317,12 +329,19 @@ make_plan(void)
 		if (below(2) == 0)
 			make_aggregator(plan, PROTECTED, round_.retractions ? "last_non_null_value" : "max");
 	}
+	else if (plan->engine == MERGE_PARTIAL_UPDATE && plan->sequence != NULL && !round_.retractions && below(2) == 0)
+	{
+		round_.removals = true;
+		plan->remove_on_delete = true;
+		plan->ignore_delete = false;
+		plan->rowkind = ROWKIND;
+	}
 	if (plan->engine == MERGE_AGGREGATION)
 		make_aggregators(plan);
 	if (plan->engine == MERGE_AGGREGATION || plan->engine == MERGE_PARTIAL_UPDATE)
 	{
 		plan->carried = below(3) == 0 ? CARRIED : -1;
-		plan->versions = plan->memory == MERGE_MEMORY_VERSIONS && below(2) == 0 ? VERSIONS : -1;
+		plan->versions = plan->memory != MERGE_MEMORY_NONE && below(2) == 0 ? VERSIONS : -1;
 	}
 	round_.plan = plan;
 	round_.order_free = plan->sequence != NULL && plan->memory != MERGE_MEMORY_LOG && !round_.retractions;
@@ -384,7 +403,8 @@ make_value(int c, int n)
 		case NUMBER:
 			return Int64GetDatum(n);
 		case ROWKIND:
-			return make_text(kinds[round_.retractions ? below(below(40) == 0 ? 5 : 4) : below(2)]);
+			return make_text(kinds[round_.retractions ? below(below(40) == 0 ? 5 : 4) :
+								   round_.removals && below(5) == 0 ? 3 : below(2)]);
 		case CARRIED:
 			return make_list();
 		default:
@@ -559,6 +579,9 @@ check_versions_column(MergeRow **rows, int nrows, MergeState *all)
 	apply_in_some_order(right, rows + half, nrows - half);
 	both = stored_and_loaded(left);
 	apply_in_some_order(both, rows + half, nrows - half);
+	/* a removal that leaves no row is remembered by tombstones, not here */
+	if (round_.removals && !left->exists)
+		return;
 	if (round_.order_free)
 		expect_equal(all, both, "in two statements, two rows");
 	if (left->exists && right->exists)
@@ -570,6 +593,39 @@ check_versions_column(MergeRow **rows, int nrows, MergeState *all)
 		if (round_.order_free && plan->engine == MERGE_PARTIAL_UPDATE && plan->ngroups == 0)
 			expect_equal(all, met, "as two copies of the key, two rows");
 	}
+}
+
+/* The same for rows that may remove, which are folded in order */
+static void
+check_removals(MergeRow **rows, int nrows, MergeState *all)
+{
+	MergePlan  *plan = round_.plan;
+	int			half = below(nrows + 1);
+	MergeRow   *mixed[MAX_ROWS];
+	MergeRow   *copy;
+	MergeState *left = merge_state_create(plan);
+	MergeState *right = merge_state_create(plan);
+	MergeState *both;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		int			j = below(i + 1);
+
+		mixed[i] = mixed[j];
+		mixed[j] = rows[i];
+	}
+	fold(left, mixed, half);
+	fold(right, mixed + half, nrows - half);
+	/* as above */
+	if (!left->exists || !right->exists)
+		return;
+	both = stored_and_loaded(left);
+	fold(both, mixed + half, nrows - half);
+	expect_equal(all, both, "rows and removals in two statements, two rows");
+	copy = row_of_state(right);
+	both = stored_and_loaded(left);
+	fold(both, &copy, 1);
+	expect_equal(all, both, "two copies of the key with removals, two rows");
 }
 
 /* Spoil a versions value: it is refused, or says something else */
@@ -662,6 +718,8 @@ one_round(void)
 	fold(folded, rows, nrows);
 	if (plan->memory == MERGE_MEMORY_LOG)
 	{
+		if (round_.removals && plan->versions >= 0)
+			check_removals(rows, nrows, folded);
 		/* older rows and newer ones, in a second statement */
 		folded = stored_and_loaded(folded);
 		for (int i = 0; i < nrows; i++)
