@@ -96,6 +96,16 @@ BEGIN
 END $$;
 INSERT INTO nested SELECT i % 2, 1, nested_sum() FROM generate_series(1, 5) i;
 SELECT * FROM nested ORDER BY k;
+-- also when it looks at the table through its parent
+CREATE TABLE nested_parent (k int PRIMARY KEY, n int, seen text) PARTITION BY RANGE (k);
+CREATE TABLE nested_part PARTITION OF nested_parent FOR VALUES FROM (0) TO (10)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+CREATE FUNCTION nested_parent_sum() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT count(*) || ' rows, ' || coalesce(sum(n), 0) FROM nested_parent);
+END $$;
+INSERT INTO nested_part SELECT i % 2, 1, nested_parent_sum() FROM generate_series(1, 5) i;
+SELECT * FROM nested_parent ORDER BY k;
 -- and what it writes itself is merged into
 CREATE FUNCTION nested_add(i int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
@@ -161,6 +171,20 @@ COPY volatile_default (k, a) FROM stdin;
 1	3
 \.
 SELECT k, a FROM volatile_default ORDER BY k;
+-- rows of one COPY that end in the same tuple have one index entry
+CREATE TABLE same_tuple (k int PRIMARY KEY, a text) USING merge_engine;
+CREATE INDEX same_tuple_a ON same_tuple (upper(a));
+COPY same_tuple FROM stdin;
+1	a
+2	b
+1	c
+3	d
+2	e
+\.
+SET enable_seqscan = off;
+SELECT k, a FROM same_tuple WHERE upper(a) >= 'A' ORDER BY upper(a);
+SELECT count(*) FROM same_tuple WHERE k > 0;
+RESET enable_seqscan;
 CREATE TABLE many_parts (k int PRIMARY KEY, s int, a int, b int) PARTITION BY RANGE (k);
 DO $$
 BEGIN
