@@ -2,6 +2,7 @@
 #
 #   make, make install, make installcheck     as usual; PG_CONFIG names the server
 #   make demo, make test                      install what is missing, use a private cluster
+#   make coverage                             which lines the tests reach, in build/coverage
 #   make bench                                measure (bench/run says how), writes docs/benchmarks.md
 #   make format, make lint                    house style
 
@@ -64,6 +65,9 @@ demo:
 test:
 	@test/run $(SUITES)
 
+coverage:
+	@test/coverage
+
 bench:
 	@bench/run
 	@[ -n "$(BENCH)" ] || bench/projections $(ROWS)
@@ -74,4 +78,4 @@ format:
 lint:
 	@tools/lint
 
-.PHONY: demo test bench format lint
+.PHONY: demo test coverage bench format lint

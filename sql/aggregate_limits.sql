@@ -58,7 +58,10 @@ CREATE TABLE long_list (k int PRIMARY KEY, list text) USING merge_engine
 WITH (merge_engine = 'aggregation', "fields.list.aggregate-function" = 'listagg', "fields.list.distinct" = 'true',
 	"fields.list.list-agg-delimiter" = ' and ');
 INSERT INTO long_list VALUES (1, 'a'), (1, 'b and c and b and d and e and f and g and h and i'), (1, 'a and j');
-TABLE long_list;
+-- wide spaces are blank, no-break spaces and letters are not
+INSERT INTO long_list VALUES (2, U&'\00E9'), (2, U&'\3000\2003'), (2, U&'\2007'), (2, U&'a\00E9');
+SELECT k, length(list), list = U&'\00E9 and \2007 and a\00E9' AS expected FROM long_list WHERE k = 2;
+SELECT * FROM long_list WHERE k = 1;
 CREATE TABLE bad (k int PRIMARY KEY, list text) USING merge_engine
 WITH (merge_engine = 'aggregation', "fields.list.aggregate-function" = 'listagg', "fields.list.distinct" = 'true',
 	"fields.list.list-agg-delimiter" = '');
