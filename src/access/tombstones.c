@@ -130,7 +130,7 @@ tombstones_begin(const MergeTarget *target)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table merge_engine.tombstones, which table \"%s\" needs, does not exist",
 						target->plan->table),
-				 errhint("CREATE EXTENSION merge_engine again, or RESET option \"tombstones\".")));
+				 errhint("Run ALTER EXTENSION merge_engine UPDATE, or RESET option \"tombstones\".")));
 	return tombstones;
 }
 
