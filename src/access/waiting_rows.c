@@ -317,20 +317,16 @@ waiting_rows_put(WaitingRows *rows, const MergeRow *row)
 		(rows->nrows == LIST_ROWS || waiting_rows_is_full(rows)))
 		waiting_rows_leave_list(rows);
 
-	switch (rows->stage)
+	if (rows->list != NULL)
 	{
-		case WAITING_IN_LIST:
-			oldcontext = MemoryContextSwitchTo(rows->in_memory);
-			rows->list[rows->nrows] = merge_row_copy(target->plan, row);
-			MemoryContextSwitchTo(oldcontext);
-			break;
-		case WAITING_FOLDED:
-			waiting_rows_fold_row(rows, row);
-			break;
-		case WAITING_IN_SORT:
-			waiting_rows_sort_row(rows, row);
-			break;
+		oldcontext = MemoryContextSwitchTo(rows->in_memory);
+		rows->list[rows->nrows] = merge_row_copy(target->plan, row);
+		MemoryContextSwitchTo(oldcontext);
 	}
+	else if (rows->stage == WAITING_FOLDED)
+		waiting_rows_fold_row(rows, row);
+	else
+		waiting_rows_sort_row(rows, row);
 	rows->nrows++;
 	if (rows->stage == WAITING_FOLDED && !waiting_rows_fold_pays(rows))
 		waiting_rows_unfold(rows);
