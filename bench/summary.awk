@@ -107,7 +107,7 @@ END {
 			continue
 		}
 		if (text ~ /^deadlocks/) {
-			goal_done("deadlocks", "≤ " target, deadlocks[us], deadlocks[us] <= target)
+			goal_done("deadlocks", "≤ " target, deadlocks[us], deadlocks[us] <= target + 0)
 			continue
 		}
 		them = text
@@ -126,18 +126,18 @@ END {
 				value = by(nth(wal, us, "median"), nth(wal, them, "median"))
 			else
 				value = by(nth(growth, us, "median"), nth(growth, them, "median"))
-			goal_done("our " kind " ÷ that of " name(them), "≤ " target, value, value <= target)
+			goal_done("our " kind " ÷ that of " name(them), "≤ " target, value, value <= target + 0)
 			continue
 		}
 		if (text ~ /^cost /) {
 			value = by(nth(ms, us, "median"), nth(ms, them, "median"))
-			goal_done("our time ÷ that of " name(them), "≤ " target, value, value <= target)
+			goal_done("our time ÷ that of " name(them), "≤ " target, value, value <= target + 0)
 			continue
 		}
 		value = by(nth(ms, them, "median"), nth(ms, us, "median"))
 		if (split(target, bounds, " ± ") == 2)
 			goal_done(name(them) " ÷ ours", target, value, value >= bounds[1] - bounds[2] && value <= bounds[1] + bounds[2])
 		else
-			goal_done(name(them) " ÷ ours", "≥ " target, value, value >= target)
+			goal_done(name(them) " ÷ ours", "≥ " target, value, value >= target + 0)
 	}
 }
