@@ -1,13 +1,13 @@
 -- S6: one row a statement, prepared, existing keys
 -- variant 1 client: clients = 1
--- variant 2 clients, synchronous: clients = 2, synchronous_commit = on, rows = rows / 20
+-- variant 2 clients, synchronous: clients = 2, synchronous_commit = on, rows = rows / 50
 -- variant 2 clients: clients = 2
 -- target: 1.25
 -- target WAL against ON CONFLICT: 0.6
 -- target growth against ON CONFLICT: 0.6
 -- using: USING merge_engine WITH (merge_engine = 'partial-update', sequence.field = 'version')
 -- set keys = rows / 10
--- set rows = rows / 50
+-- set rows = rows / 20
 -- set synchronous_commit = off
 -- pgbench: 1
 --

@@ -2,7 +2,7 @@
 -- target: 1.2
 -- using: USING merge_engine WITH (merge_engine = 'aggregation', fields.default_aggregate_function = 'sum')
 -- set keys = 1000
--- set rows = rows / 50
+-- set rows = rows / 20
 -- set clients = 2
 -- set synchronous_commit = off
 -- pgbench: 1
