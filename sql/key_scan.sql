@@ -56,6 +56,21 @@ BEGIN
 END $$;
 SELECT kind, place FROM unnest('{bigint,two,name,text,numeric}'::text[]) kind,
 	unnest('{all,stored,new,sparse,clusters,ends,few}'::text[]) place WHERE NOT try_keys(kind, place);
+-- rows that went through the disk are gone when the walk comes to the next page, and
+-- with them what its start was read from; other values come to lie where that was
+SET merge_engine.write_buffer = '64kB';
+CREATE TABLE many (filler text, a text, b numeric, op text, PRIMARY KEY (a, b))
+	USING merge_engine WITH (merge_engine = 'deduplicate', rowkind.field = 'op');
+CREATE TABLE one (filler text, a text PRIMARY KEY, op text)
+	USING merge_engine WITH (merge_engine = 'deduplicate', rowkind.field = 'op');
+INSERT INTO many SELECT repeat('z', n % 300), 'k' || n / 100, n, '+I' FROM generate_series(1, 6000) n;
+INSERT INTO one SELECT repeat('z', n % 300), 'k' || n, '+I' FROM generate_series(1, 6000) n;
+INSERT INTO many SELECT repeat('z', n * 7 % 300), 'k' || n / 100, n, '-D' FROM generate_series(1, 6000) n WHERE n % 3 <> 0;
+INSERT INTO one SELECT repeat('z', n * 7 % 300), 'k' || n, '-D' FROM generate_series(1, 6000) n WHERE n % 3 <> 0;
+SELECT count(*), bool_and(b % 3 = 0) FROM many;
+SELECT count(*) FROM one;
+RESET merge_engine.write_buffer;
+DROP TABLE many, one;
 -- entries without a live row: rows were removed, came back, or moved to another
 -- page, in this transaction as well
 SELECT try_keys('bigint', 'all', 'DELETE FROM merged WHERE k % 4 = 0');

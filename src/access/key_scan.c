@@ -29,6 +29,7 @@
 #include "access/nbtree.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
@@ -73,7 +74,7 @@ key_holder_wait(KeyHolder *holder, Relation relation)
 /*
  * key_scan_begin
  *		Prepares to find about nkeys keys of an open target, in rising order.
- *		What is allocated lives in CurrentMemoryContext, and is freed by
+ *		What is allocated lives in CurrentMemoryContext; the scans are ended by
  *		key_scan_release.
  */
 void
@@ -174,6 +175,31 @@ key_scan_prepare_walk(KeyScan *scan)
 	}
 }
 
+/*
+ * Where a walk begins must be known as long as it goes on: each page's entries are
+ * compared with it.  The row that it was taken from does not live as long.
+ */
+static void
+key_scan_set_start(KeyScan *scan, const Datum *values)
+{
+	MergeTarget *target = scan->target;
+
+	for (int i = 0; i < target->nkeys; i++)
+	{
+		AttrNumber	c = target->pkey_columns[i];
+		const MergeColumn *column = &target->plan->columns[c];
+		ScanKey		start = target->nkeys > 1 ? &scan->start_columns[i] : &scan->start;
+
+		if (!column->typbyval && DatumGetPointer(start->sk_argument) != NULL)
+			pfree(DatumGetPointer(start->sk_argument));
+		/* not compressed or elsewhere, as a value that comes from a table may be */
+		if (column->typlen == -1)
+			start->sk_argument = PointerGetDatum(PG_DETOAST_DATUM_COPY(values[c]));
+		else
+			start->sk_argument = datumCopy(values[c], column->typbyval, column->typlen);
+	}
+}
+
 /* Begin a walk at the key, or after where it would be. */
 static void
 key_scan_begin_walk(KeyScan *scan, const Datum *values)
@@ -184,15 +210,12 @@ key_scan_begin_walk(KeyScan *scan, const Datum *values)
 	if (scan->walk == NULL)
 	{
 		target_key_sort(target);
-		key_scan_prepare_walk(scan);
+		if (scan->start.sk_attno == InvalidAttrNumber)
+			key_scan_prepare_walk(scan);
 		scan->walk = index_beginscan(scan->relation, target->pkey, &scan->dirty, 1, 0);
 		scan->walk->xs_want_itup = true;
 	}
-	if (target->nkeys == 1)
-		scan->start.sk_argument = values[target->pkey_columns[0]];
-	else
-		for (int i = 0; i < target->nkeys; i++)
-			scan->start_columns[i].sk_argument = values[target->pkey_columns[i]];
+	key_scan_set_start(scan, values);
 	index_rescan(scan->walk, &scan->start, 1, NULL, 0);
 	MemoryContextSwitchTo(oldcontext);
 	scan->walking = true;
