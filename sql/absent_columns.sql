@@ -77,6 +77,15 @@ INSERT INTO g (k, x) VALUES (1, 1);
 SELECT * FROM g;
 INSERT INTO g (k, n) VALUES (1, NULL);
 SELECT * FROM g;
+-- so it has a version, too: what was stored is the first value of all, whether the
+-- rows are merged together or one by one
+CREATE TABLE gf (k int PRIMARY KEY, s int, f int, d int DEFAULT 9)
+	USING merge_engine WITH ("merge-engine" = 'aggregation', "sequence.field" = 's',
+		"fields.f.aggregate-function" = 'first_value', "fields.d.aggregate-function" = 'first_non_null_value');
+INSERT INTO gf VALUES (1, 10, 7, 8), (2, 10, 7, 8);
+INSERT INTO gf (k, s) VALUES (1, 30), (1, 20);
+INSERT INTO gf (k, s) VALUES (2, 30), (2, 20) RETURNING *;
+SELECT * FROM gf ORDER BY k;
 
 -- deduplicate and first-row: a row is a whole row
 CREATE TABLE d (k int PRIMARY KEY, a int DEFAULT 5, b int) USING merge_engine;

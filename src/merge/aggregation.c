@@ -153,9 +153,7 @@ aggregation_apply(const MergePlan *plan, MergeState *state, const MergeRow *row)
 			if (named)
 				aggregation_retract_column(plan, state, c, row);
 		}
-		else if (named ||
-				 (!row->lists &&
-				  plan->columns[c].aggregator->function->order != AGGREGATOR_NEWEST))
+		else if (named || (!row->lists && merge_column_contributes(plan, c)))
 			aggregation_combine_column(plan, state, c, row, first);
 	}
 	merge_advance(plan, state, row);

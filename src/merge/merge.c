@@ -229,10 +229,10 @@ merge_column_is_versioned(const MergePlan *plan, int c)
  * merge_state_is_plain
  *		Does the row alone say all that is known of the state, so that
  *		merge_state_load would give the same?  Columns that the statement does
- *		not name (named, as in MergeRow) get no values, so their versions matter
- *		only to a removal, and where a row that lists its columns may be followed
- *		by one that does not and brings a DEFAULT.  Not for rules that depend on
- *		the whole order.
+ *		not name (named, as in MergeRow) get no values, unless their DEFAULT is
+ *		one, so their versions matter only to a removal, and where a row that lists
+ *		its columns may be followed by one that does not and brings a DEFAULT.  Not
+ *		for rules that depend on the whole order.
  */
 bool
 merge_state_is_plain(const MergePlan *plan, const MergeState *state,
@@ -251,7 +251,8 @@ merge_state_is_plain(const MergePlan *plan, const MergeState *state,
 	for (int c = 0; c < plan->natts; c++)
 	{
 		if (!merge_column_is_versioned(plan, c) ||
-			(named != NULL && !named[c] && !plan->remove_on_delete && plan->carried < 0))
+			(named != NULL && !named[c] && !plan->remove_on_delete &&
+			 plan->carried < 0 && !merge_column_contributes(plan, c)))
 			continue;
 		if (sequence_compare(plan->sequence, state->versions[c],
 							 versions_implied(plan, c, state->isnull[c], state->row_version)) != 0)

@@ -201,6 +201,7 @@ extern void first_row_apply(const MergePlan *plan, MergeState *state,
 /* row.c: what the engines have in common */
 extern void merge_take_row(const MergePlan *plan, MergeState *state,
 						   const MergeRow *row);
+extern bool merge_column_contributes(const MergePlan *plan, int column);
 extern void merge_create_row(const MergePlan *plan, MergeState *state,
 							 const MergeRow *row);
 extern void merge_advance(const MergePlan *plan, MergeState *state,

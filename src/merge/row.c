@@ -56,6 +56,20 @@ merge_row_defaults(const MergePlan *plan, const MergeRow *row, int c)
 }
 
 /*
+ * merge_column_contributes
+ *		Does a row give a value to the column even if the statement does not name
+ *		it: its DEFAULT, or NULL (SEMANTICS, rule 32)?
+ */
+bool
+merge_column_contributes(const MergePlan *plan, int column)
+{
+	const AggregatorColumn *aggregator = plan->columns[column].aggregator;
+
+	return plan->engine == MERGE_AGGREGATION && aggregator != NULL &&
+		aggregator->function->order != AGGREGATOR_NEWEST;
+}
+
+/*
  * merge_create_row
  *		Begins the row of a new key: its key, the DEFAULTs of the columns that
  *		the statement does not name, or that another copy of the key has, and
@@ -71,13 +85,9 @@ merge_create_row(const MergePlan *plan, MergeState *state, const MergeRow *row)
 	state->row_version = NULL;
 	for (int c = 0; c < plan->natts; c++)
 	{
-		const MergeColumn *column = &plan->columns[c];
-		bool		contributes = plan->engine == MERGE_AGGREGATION &&
-			column->aggregator != NULL &&
-			column->aggregator->function->order != AGGREGATOR_NEWEST;
-
-		if (column->key ||
-			(merge_row_defaults(plan, row, c) && !contributes && c != plan->carried))
+		if (plan->columns[c].key ||
+			(merge_row_defaults(plan, row, c) && !merge_column_contributes(plan, c) &&
+			 c != plan->carried))
 			merge_take_column(state, c, row);
 		else
 			state->isnull[c] = true;
