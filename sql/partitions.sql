@@ -83,6 +83,23 @@ INSERT INTO d VALUES (1, 1, '+I'), (11, 11, '+I'), (1, NULL, '-D'), (12, 12, '+I
 INSERT INTO d VALUES (11, NULL, '-D'), (2, 2, '+I');
 SELECT k, a FROM d ORDER BY k;
 
+-- what the trigger of one partition does to a row is not seen by the plan that brings
+-- the rows, though another one reads them from its slots
+CREATE TABLE t (k int PRIMARY KEY, a int, n int) PARTITION BY RANGE (k);
+CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (0) TO (10000) USING merge_engine
+	WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+CREATE TABLE t2 PARTITION OF t FOR VALUES FROM (10000) TO (20000) USING merge_engine
+	WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'sum');
+CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.a := 7; RETURN NEW; END $$;
+CREATE TRIGGER change BEFORE INSERT ON t2 FOR EACH ROW EXECUTE FUNCTION change();
+SET enable_hashagg = off;
+INSERT INTO t SELECT DISTINCT k, 1, 1 FROM generate_series(1, 3000) k
+	UNION SELECT 10000 + i % 2, 1, 1 FROM generate_series(1, 100) i ORDER BY k;
+RESET enable_hashagg;
+SELECT * FROM t WHERE k >= 10000 ORDER BY k;
+DROP TABLE t;
+DROP FUNCTION change;
+
 -- inheritance is not partitioning: each table merges by itself
 CREATE TABLE base (k int PRIMARY KEY, a int) USING merge_engine;
 CREATE TABLE derived (PRIMARY KEY (k)) INHERITS (base)

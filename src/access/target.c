@@ -257,8 +257,9 @@ target_close(MergeTarget *target)
  * target_take_plan_slots
  *		Has the executor hand us the rows of a long INSERT in the slots of its
  *		plan.  It would copy each into a slot of the table's kind first, to be
- *		stored as it is, but we only read it.  Not where it computes generated
- *		columns, and so writes into the slot: the plan may still look at it.
+ *		stored as it is, but we only read it.  Not where it writes into the slot,
+ *		at which the plan may still look: where it computes generated columns, or
+ *		in a partitioned table, whose other partitions may have some, or triggers.
  */
 void
 target_take_plan_slots(MergeTarget *target)
@@ -278,6 +279,7 @@ target_take_plan_slots(MergeTarget *target)
 	if (!fixed || result_rel->ri_newTupleSlot == NULL ||
 		result_rel->ri_newTupleSlot->tts_ops == ops ||
 		result_rel->ri_projectNew != NULL ||
+		modify->mt_partition_tuple_routing != NULL ||
 		(tupdesc->constr != NULL && tupdesc->constr->has_generated_stored))
 		return;
 	oldcontext = MemoryContextSwitchTo(modify->ps.state->es_query_cxt);
