@@ -411,6 +411,9 @@ insert_batch_flush(Upsert *upsert)
 		else
 		{
 			batch->tombstones_met |= each.target->plan->tombstones;
+			/* it may have to wait, and not with the pins */
+			if (upsert->scan != NULL)
+				key_scan_release(upsert->scan);
 			/* keep the order of keys: settle this one before the next */
 			upsert_take_back(&each, &batch->slots[i]->tts_tid);
 			stats_count(each.target->relid, STATS_INSERTED, -1);
