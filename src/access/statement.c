@@ -435,11 +435,35 @@ statement_result_rel(ModifyTableState *modify, Relation relation)
 	return NULL;
 }
 
+/* Are the columns of the primary key, as they compare there, among an index's keys? */
+static bool
+statement_index_has_key(Relation index, Relation pkey)
+{
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(pkey);
+	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+
+	for (int i = 0; i < nkeys; i++)
+	{
+		int			j = 0;
+
+		while (j < natts &&
+			   (index->rd_index->indkey.values[j] != pkey->rd_index->indkey.values[i] ||
+				index->rd_opfamily[j] != pkey->rd_opfamily[i] ||
+				index->rd_indcollation[j] != pkey->rd_indcollation[i]))
+			j++;
+		if (j == natts)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Are there indexes that depend on the rows being merged one by one?  A further
- * unique index may admit them in the order of input only; a constraint that
- * the executor checks or defers needs its slot to hold the merged row, and so
- * do expressions where it still evaluates them.
+ * unique index may admit them in the order of input only, unless it has the
+ * primary key among its columns, as a copy that REINDEX CONCURRENTLY makes of it
+ * has, and so admits whatever that admits; a constraint that the executor checks
+ * or defers needs its slot to hold the merged row, and so do expressions where it
+ * still evaluates them.
  */
 static bool
 statement_has_special_indexes(const MergeTarget *target, bool expressions)
@@ -453,7 +477,8 @@ statement_has_special_indexes(const MergeTarget *target, bool expressions)
 
 		if (index->rd_index->indisexclusion ||
 			(index->rd_index->indisunique &&
-			 (!index->rd_index->indimmediate || index != target->pkey)))
+			 (!index->rd_index->indimmediate ||
+			  !statement_index_has_key(index, target->pkey))))
 			return true;
 		if (expressions && (info->ii_Expressions != NIL || info->ii_Predicate != NIL))
 			return true;
