@@ -117,9 +117,9 @@ key_fold_add(const MergePlan *plan, KeyFold *fold, MergeState *scratch,
 		MergeRow   *old = fold->row;
 
 		/* a retraction that is an error must be seen to be one */
-		if (plan->engine == MERGE_FIRST_ROW && !first && !RowKindIsRetract(row->kind))
+		if (plan->engine == MERGE_FIRST_ROW && old != NULL && !RowKindIsRetract(row->kind))
 			return;
-		if (plan->sequence != NULL && !first &&
+		if (plan->sequence != NULL && old != NULL &&
 			sequence_compare(plan->sequence, row->sequence, old->sequence) < 0)
 			return;
 		oldcontext = MemoryContextSwitchTo(context);

@@ -164,7 +164,7 @@ waiting_rows_use_sort(WaitingRows *rows)
 	TupleDesc	table = target->stored->tts_tupleDescriptor;
 	TupleDesc	tupdesc = CreateTemplateTupleDesc(table->natts + 1);
 
-	for (AttrNumber attno = 1; attno <= table->natts; attno++)
+	for (int attno = 1; attno <= table->natts; attno++)
 		TupleDescCopyEntry(tupdesc, attno, table, attno);
 	TupleDescInitEntry(tupdesc, table->natts + 1, "arrival", INT8OID, -1, 0);
 	rows->sort = waiting_rows_begin_sort(rows, tupdesc);
