@@ -166,11 +166,12 @@ key_scan_prepare_walk(KeyScan *scan)
 			get_opfamily_proc(opfamily, type, type, BTORDER_PROC) :
 			get_opcode(get_opfamily_member(opfamily, type, type,
 										   BTGreaterEqualStrategyNumber));
+		int			flags = nkeys > 1 ? SK_ROW_MEMBER : 0;
 
-		ScanKeyEntryInitialize(nkeys > 1 ? &scan->start_columns[i] : &scan->start,
-							   nkeys == 1 ? 0 :
-							   i < nkeys - 1 ? SK_ROW_MEMBER : SK_ROW_MEMBER | SK_ROW_END,
-							   i + 1, BTGreaterEqualStrategyNumber, InvalidOid,
+		if (nkeys > 1 && i == nkeys - 1)
+			flags |= SK_ROW_END;
+		ScanKeyEntryInitialize(nkeys > 1 ? &scan->start_columns[i] : &scan->start, flags, i + 1,
+							   BTGreaterEqualStrategyNumber, InvalidOid,
 							   target->key_collations[i], function, (Datum) 0);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * tableam.h
+ * merge_tableam.h
  *	  The table access method.
  */
 #ifndef MERGE_TABLEAM_H

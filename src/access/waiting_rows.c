@@ -68,9 +68,12 @@ waiting_rows_hash_key(WaitingRows *rows, const Datum *values)
 	uint32		hash = 0;
 
 	for (int i = 0; i < target->nkeys; i++)
-		hash = hash_combine(hash, DatumGetUInt32(FunctionCall1Coll(&rows->hash_functions[i],
-																   target->key_collations[i],
-																   values[target->pkey_columns[i]])));
+	{
+		Datum		one = FunctionCall1Coll(&rows->hash_functions[i], target->key_collations[i],
+											values[target->pkey_columns[i]]);
+
+		hash = hash_combine(hash, DatumGetUInt32(one));
+	}
 	return murmurhash32(hash);
 }
 
