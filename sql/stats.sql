@@ -68,6 +68,23 @@ CALL for_many('INSERT INTO many%s VALUES (1), (2)');
 SELECT count(*), min(rows_in), max(rows_in) FROM merge_engine.stats WHERE table_name::text LIKE 'many%';
 CALL for_many('DROP TABLE many%s');
 DROP PROCEDURE for_many;
+-- nothing stays of a table that its own transaction drops
+CREATE VIEW orphans AS SELECT count(*) FROM merge_engine.stats_counters
+WHERE table_id NOT IN (SELECT oid FROM pg_class);
+BEGIN;
+CREATE TABLE brief (k int PRIMARY KEY) USING merge_engine;
+INSERT INTO brief VALUES (1);
+DROP TABLE brief;
+COMMIT;
+BEGIN;
+CREATE TEMP TABLE brief (k int PRIMARY KEY) USING merge_engine ON COMMIT DROP;
+INSERT INTO brief VALUES (1);
+COMMIT;
+CREATE TEMP TABLE brief (k int PRIMARY KEY) USING merge_engine;
+INSERT INTO brief VALUES (1);
+DISCARD TEMP;
+TABLE orphans;
+DROP VIEW orphans;
 -- TRUNCATE and RENAME change nothing, DROP forgets
 TRUNCATE d;
 ALTER TABLE d RENAME TO e;

@@ -170,6 +170,21 @@ TABLE stones;
 DROP TABLE h;
 TABLE stones;
 
+-- a temporary table's go with it, also where nobody drops it
+CREATE TEMP TABLE brief (k int PRIMARY KEY, op text, s int) USING merge_engine
+WITH (sequence.field = 's', rowkind.field = 'op', tombstones);
+INSERT INTO brief VALUES (1, '-D', 5);
+TABLE stones;
+DISCARD TEMP;
+TABLE stones;
+BEGIN;
+CREATE TEMP TABLE brief (k int PRIMARY KEY, op text, s int) USING merge_engine
+WITH (sequence.field = 's', rowkind.field = 'op', tombstones) ON COMMIT DROP;
+INSERT INTO brief VALUES (1, '-D', 5);
+TABLE stones;
+COMMIT;
+TABLE stones;
+
 -- refused
 CREATE TABLE bad (k int PRIMARY KEY, a text, op text, s int) USING merge_engine
 WITH (rowkind.field = 'op', tombstones);

@@ -13,6 +13,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 /* What a subtransaction has counted for a table. */
 typedef struct StatsEntry
@@ -175,6 +176,9 @@ stats_hand_over(bool prepare)
 	relation = stats_rows_open();
 	for (int i = 0; relation != NULL && i < nentries; i++)
 	{
+		/* nobody would remove the counters of a table that is gone already */
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(entries[i].relid)))
+			continue;
 		if (prepare)
 			stats_rows_write(relation, entries[i].relid, entries[i].counters);
 		else

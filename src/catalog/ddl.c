@@ -23,7 +23,9 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/stats_rows.h"
 #include "access/table.h"
+#include "access/tombstones.h"
 #include "access/xact.h"
 #include "catalog/ddl.h"
 #include "catalog/indexing.h"
@@ -38,6 +40,7 @@
 #include "nodes/plannodes.h"
 #include "tcop/utility.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -279,6 +282,20 @@ note_column_dropped(Oid relid, AttrNumber attnum)
 	ReleaseSysCache(tuple);
 }
 
+/*
+ * A temporary table is about to go.  At the end of a transaction or session no
+ * event trigger hears of it, so what is kept about it goes here.
+ */
+static void
+forget_temporary(Oid relid)
+{
+	if (get_rel_persistence(relid) != RELPERSISTENCE_TEMP ||
+		get_rel_relkind(relid) != RELKIND_RELATION)
+		return;
+	tombstones_forget(relid);
+	stats_forget(relid);
+}
+
 /* The object access hook: note what a command does to tables. */
 static void
 ddl_object_access(ObjectAccessType access, Oid class_id, Oid object_id,
@@ -288,6 +305,8 @@ ddl_object_access(ObjectAccessType access, Oid class_id, Oid object_id,
 
 	if (previous_object_access)
 		previous_object_access(access, class_id, object_id, sub_id, arg);
+	if (access == OAT_DROP && class_id == RelationRelationId && sub_id == 0)
+		forget_temporary(object_id);
 	if (running == NULL ||
 		(class_id != RelationRelationId && class_id != ConstraintRelationId))
 		return;
