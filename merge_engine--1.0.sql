@@ -67,10 +67,11 @@ FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
 	AND a.amname OPERATOR(pg_catalog.=) 'merge_engine'
 CROSS JOIN LATERAL (
-	-- every option of ours has a dash or a dot in its name, none of heap's has
+	-- but for "tombstones", options of ours have a dash or a dot in their names,
+	-- and heap's have none
 	SELECT pg_catalog.jsonb_object_agg(p.option_name, p.option_value) AS options
 	FROM pg_catalog.pg_options_to_table(c.reloptions) p
-	WHERE p.option_name OPERATOR(pg_catalog.~) '[-.]') o
+	WHERE p.option_name OPERATOR(pg_catalog.~) '[-.]|^tombstones$') o
 WHERE c.relkind OPERATOR(pg_catalog.=) 'r'
 	AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
 	AND o.options OPERATOR(pg_catalog.?) 'merge-engine';

@@ -94,6 +94,7 @@ WITH (sequence.field = 's', rowkind.field = 'op', tombstones);
 CREATE TABLE arrival (k int PRIMARY KEY, a int) USING merge_engine WITH (merge_engine = 'partial-update');
 CREATE TABLE broken (k int PRIMARY KEY, a int, s int) USING merge_engine WITH (sequence.field = 's');
 UPDATE pg_class SET reloptions = '{merge-engine=deduplicate,sequence.field=gone}' WHERE oid = 'broken'::regclass;
+SELECT options FROM merge_engine.tables WHERE table_name = 'line'::regclass;
 SELECT table_name, summary FROM merge_engine.tables
 WHERE table_name::oid IN ('line'::regclass, 'arrival'::regclass, 'broken'::regclass) ORDER BY table_name::text;
 ALTER TABLE broken RESET (sequence.field);
