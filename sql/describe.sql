@@ -35,6 +35,29 @@ SELECT * FROM merge_engine.describe('parted');
 SELECT order_free, note FROM merge_engine.describe('dedup') WHERE role IN ('table', 'value');
 ALTER TABLE dedup SET (tombstones);
 SELECT order_free, note FROM merge_engine.describe('dedup') WHERE role IN ('table', 'value');
+-- a DEFAULT is taken from the first row of a key, if that does not name the column
+CREATE TABLE defaults (k int PRIMARY KEY, s int, newest int DEFAULT 1, kept int DEFAULT 1, oldest int DEFAULT 1,
+    total int DEFAULT 1, v merge_engine.versions) USING merge_engine
+WITH (merge_engine = 'aggregation', sequence.field = 's', versions.field = 'v', "fields.newest.aggregate-function" = 'last_value',
+    "fields.oldest.aggregate-function" = 'first_value', "fields.total.aggregate-function" = 'sum');
+SELECT column_name, order_free, note FROM merge_engine.describe('defaults');
+INSERT INTO defaults (k, s, kept) VALUES (1, 1, NULL);
+INSERT INTO defaults (k, s) VALUES (1, 2), (2, 2);
+INSERT INTO defaults (k, s, kept) VALUES (2, 1, NULL);
+SELECT k, newest, kept, oldest, total FROM defaults ORDER BY k;
+DROP TABLE defaults;
+CREATE TABLE defaults (k int PRIMARY KEY, g int, a int DEFAULT 1, b int) USING merge_engine
+WITH (merge_engine = 'partial-update', "fields.g.sequence-group" = 'a,b');
+SELECT column_name, order_free, note FROM merge_engine.describe('defaults');
+INSERT INTO defaults (k) VALUES (1);
+INSERT INTO defaults (k, a) VALUES (1, NULL);
+INSERT INTO defaults (k, a) VALUES (2, NULL);
+INSERT INTO defaults (k) VALUES (2);
+INSERT INTO defaults (k, g, b) VALUES (3, 1, 1);
+INSERT INTO defaults (k, g) VALUES (3, 2), (4, 2);
+INSERT INTO defaults (k, g, b) VALUES (4, 1, 1);
+SELECT * FROM defaults ORDER BY k;
+DROP TABLE defaults;
 
 -- explain_merge: the outcome, and each column with its reason
 INSERT INTO wide VALUES (1, 'NEW', 5, 'n', 4, '+I'), (1, 'PAID', NULL, NULL, 6, '+I');

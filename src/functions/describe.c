@@ -53,6 +53,7 @@ typedef struct Description
 } Description;
 
 #define NOTE_TIES "rows of equal sequence act in the order of arrival"
+#define NOTE_GROUP "as long as rows that carry the group name the column; " NOTE_TIES
 
 PG_FUNCTION_INFO_V1(merge_engine_describe);
 PG_FUNCTION_INFO_V1(merge_engine_summary);
@@ -235,7 +236,7 @@ describe_group(const MergePlan *plan, int c, Description *description)
 		description->null_means = "a value, unless all sequence fields of the group are NULL";
 		description->late = "ignored";
 		description->order_free = true;
-		description->note = NOTE_TIES;
+		description->note = NOTE_GROUP;
 		return;
 	}
 	description->rule = aggregator->function->name;
@@ -264,6 +265,19 @@ describe_plain(const MergePlan *plan, int c, Description *description)
 		description->order_free = false;
 		description->note = "tombstones would keep late rows from bringing a removed key back";
 	}
+}
+
+/* Does the column get its DEFAULT only if a key's first row does not name it? */
+static bool
+describe_minds_default(const MergePlan *plan, int c)
+{
+	const MergeColumn *column = &plan->columns[c];
+
+	if (!column->has_default)
+		return false;
+	return plan->engine == MERGE_PARTIAL_UPDATE ||
+		(plan->engine == MERGE_AGGREGATION && column->aggregator != NULL &&
+		 column->aggregator->function->order == AGGREGATOR_NEWEST);
 }
 
 /* One column. */
@@ -336,12 +350,13 @@ describe_column(const MergePlan *plan, int c, Description *description)
 				describe_function(plan, c, description);
 			else
 				describe_plain(plan, c, description);
-			if (column->has_default && plan->engine == MERGE_PARTIAL_UPDATE && description->order_free)
-			{
-				description->order_free = false;
-				description->note = "without a DEFAULT it would not matter which row of the key is the first";
-			}
 			break;
+	}
+	if (description->order_free && (role == ROLE_VALUE || role == ROLE_GROUP) &&
+		describe_minds_default(plan, c))
+	{
+		description->order_free = false;
+		description->note = "without a DEFAULT it would not matter which row of the key is the first";
 	}
 }
 
