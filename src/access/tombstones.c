@@ -18,14 +18,20 @@
  * - A tombstone stays only if the key still has no row and none is about to
  *	 come (the check that tombstone_write is given).
  *
+ * A tombstone that there is already decides by itself who is first: whoever
+ * updates or deletes it.
+ *
  * That they do not deadlock rests on who waits for what.  For the end of a
  * transaction everybody waits with nothing of the key in hand: what has been taken
  * back is dead for all.  (A tombstone that was deleted instead would stay "in
  * progress"; its session would wait for one that has the row and waits for the
- * tombstone.  So would an older one that was deleted before it is certain that the
- * new one stays.)  For the token of a speculative insertion waits also who has an own
- * tombstone that is not finished, or has removed the row of the key; but while a
- * row can be taken back its session waits for nobody.
+ * tombstone.)  For the token of a speculative insertion waits also who has an own
+ * tombstone that is not finished, or has removed the row of the key, or the
+ * tombstone; but while a row can be taken back its session waits for nobody.
+ *
+ * Decoding allows no change between a speculative insertion and its end.  So a
+ * tombstone is never deleted there, but before a row is inserted in this way, or
+ * after one that is inserted in the ordinary way, and that nobody decodes.
  *
  * Rows here are read with a dirty snapshot, as upsert.c reads the merge table,
  * and for the same reasons.
@@ -86,6 +92,7 @@ struct Tombstones
 	ScanKeyData scankeys[2];	/* merge table, key */
 	FmgrInfo   *outputs;		/* of the key's types; NULL until needed */
 	bool		plain;			/* the texts depend on no settings */
+	bool		met;			/* the last look has met an entry of the key */
 };
 
 /* Open the table; NULL where the extension is not installed. */
@@ -350,6 +357,7 @@ tombstones_find(Tombstones *tombstones, Datum key, KeyHolder *busy)
 										   &tombstones->dirty, 2, 0);
 	tombstones->scankeys[1].sk_argument = key;
 	index_rescan(tombstones->scan, tombstones->scankeys, 2, NULL, 0);
+	ItemPointerSetInvalid(&tombstones->scan->xs_heaptid);
 	while (index_getnext_slot(tombstones->scan, ForwardScanDirection, tombstones->slot))
 	{
 		if (TransactionIdIsValid(tombstones->dirty.xmin) ||
@@ -361,10 +369,37 @@ tombstones_find(Tombstones *tombstones, Datum key, KeyHolder *busy)
 		found = true;
 		break;
 	}
+	tombstones->met = ItemPointerIsValid(&tombstones->scan->xs_heaptid);
 	MemoryContextSwitchTo(oldcontext);
 	if (!found)
 		ExecClearTuple(tombstones->slot);
 	return found;
+}
+
+/*
+ * Is there a tombstone that was not found?  A scan with a dirty snapshot can miss
+ * one that an update moves to another place at that moment; one with a snapshot of
+ * its own cannot.
+ */
+static bool
+tombstones_missed(Tombstones *tombstones)
+{
+	Snapshot	snapshot;
+	IndexScanDesc scan;
+	bool		missed;
+
+	if (!tombstones->met)
+		return false;
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	/* what this command has deleted itself is not there */
+	snapshot->curcid = InvalidCommandId;
+	scan = index_beginscan(tombstones->relation, tombstones->index, snapshot, 2, 0);
+	index_rescan(scan, tombstones->scankeys, 2, NULL, 0);
+	missed = index_getnext_slot(scan, ForwardScanDirection, tombstones->slot);
+	index_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecClearTuple(tombstones->slot);
+	return missed;
 }
 
 /* Find a key's tombstone when nobody is changing it any more. */
@@ -462,6 +497,16 @@ tombstone_peek(Relation relation, const MergePlan *plan, const Datum *values)
 	return removed;
 }
 
+/* The command that deletes or updates a tombstone; what it wrote only a later one can. */
+static CommandId
+tombstones_command(HeapTuple tuple)
+{
+	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)) &&
+		HeapTupleHeaderGetCmin(tuple->t_data) >= GetCurrentCommandId(true))
+		CommandCounterIncrement();
+	return GetCurrentCommandId(true);
+}
+
 /* Delete a tombstone without waiting; false if another transaction is at it. */
 static bool
 tombstones_delete(Relation relation, HeapTuple tuple)
@@ -469,11 +514,7 @@ tombstones_delete(Relation relation, HeapTuple tuple)
 	TM_FailureData failure;
 	ItemPointerData tid = tuple->t_self;
 
-	/* what this command wrote only a later one can delete */
-	if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)) &&
-		HeapTupleHeaderGetCmin(tuple->t_data) >= GetCurrentCommandId(true))
-		CommandCounterIncrement();
-	return heap_delete(relation, &tid, GetCurrentCommandId(true), InvalidSnapshot,
+	return heap_delete(relation, &tid, tombstones_command(tuple), InvalidSnapshot,
 					   false, &failure, false) == TM_Ok;
 }
 
@@ -493,7 +534,9 @@ tombstone_clear(MergeTarget *target, Tombstones *open, const Datum *values,
 	bool		same = !TransactionIdIsValid(busy->xid) && found == known->found &&
 		(!found || ItemPointerEquals(&tombstones->slot->tts_tid, unconstify(ItemPointerData *, &known->tid)));
 
-	if (same && found)
+	if (same && !found)
+		same = !tombstones_missed(tombstones);
+	else if (same)
 		same = tombstones_delete(tombstones->relation,
 								 ((HeapTupleTableSlot *) tombstones->slot)->tuple);
 	tombstones_leave(open, tombstones);
@@ -501,13 +544,37 @@ tombstone_clear(MergeTarget *target, Tombstones *open, const Datum *values,
 }
 
 /*
- * Insert a tombstone, in the place of an old one or NULL.  TOMBSTONE_LOST if
- * another transaction was first; TOMBSTONE_REFUSED if the check says that it must
- * not stay.  Then nothing is left of it, and the old one is as it was.
+ * Update a tombstone, having waited for a transaction that is at it;
+ * TOMBSTONE_LOST if that has changed or deleted it.
  */
 static TombstoneResult
-tombstones_insert(Tombstones *tombstones, Datum *values, HeapTuple old,
-				  TombstoneCheck check, void *arg)
+tombstones_update(Tombstones *tombstones, Datum *values, HeapTuple old)
+{
+	Relation	relation = tombstones->relation;
+	Relation	index = tombstones->index;
+	bool		isnull[TOMBSTONE_NATTS] = {false};
+	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(relation), values, isnull);
+	ItemPointerData tid = old->t_self;
+	TM_FailureData failure;
+	LockTupleMode lockmode;
+	TU_UpdateIndexes update_indexes;
+
+	if (compat_heap_update(relation, &tid, tuple, tombstones_command(old), InvalidSnapshot,
+						   true, &failure, &lockmode, &update_indexes) != TM_Ok)
+		return TOMBSTONE_LOST;
+	if (update_indexes != TU_None)
+		index_insert(index, values, isnull, &tuple->t_self, relation, UNIQUE_CHECK_YES,
+					 false, BuildIndexInfo(index));
+	return TOMBSTONE_STAYS;
+}
+
+/*
+ * Insert a tombstone.  TOMBSTONE_LOST if another transaction was first;
+ * TOMBSTONE_REFUSED if the check says that it must not stay.  Then nothing is left
+ * of it.
+ */
+static TombstoneResult
+tombstones_insert(Tombstones *tombstones, Datum *values, TombstoneCheck check, void *arg)
 {
 	Relation	relation = tombstones->relation;
 	Relation	index = tombstones->index;
@@ -517,19 +584,14 @@ tombstones_insert(Tombstones *tombstones, Datum *values, HeapTuple old,
 	TransactionId xid = GetCurrentTransactionId();
 	uint32		token = SpeculativeInsertionLockAcquire(xid);
 	TombstoneResult result = TOMBSTONE_STAYS;
-	bool		unique;
 
 	HeapTupleHeaderSetSpeculativeToken(tuple->t_data, token);
 	heap_insert(relation, tuple, GetCurrentCommandId(true), HEAP_INSERT_SPECULATIVE, NULL);
-	unique = index_insert(index, values, isnull, &tuple->t_self, relation,
-						  UNIQUE_CHECK_PARTIAL, false, info);
-	/* where there is an old one, who deletes it is first */
-	if (old == NULL && !unique)
+	if (!index_insert(index, values, isnull, &tuple->t_self, relation,
+					  UNIQUE_CHECK_PARTIAL, false, info))
 		result = TOMBSTONE_LOST;
 	else if (check != NULL && !check(arg))
 		result = TOMBSTONE_REFUSED;
-	else if (old != NULL && !tombstones_delete(relation, old))
-		result = TOMBSTONE_LOST;
 	if (result == TOMBSTONE_STAYS)
 		heap_finish_speculative(relation, &tuple->t_self);
 	else
@@ -553,7 +615,7 @@ tombstones_knows(const Tombstones *tombstones, const MergePlan *plan, SequenceVa
  * tombstone_write
  *		Remembers the removal of the key in values, unless a newer one is known.
  *		Waits for transactions that write the same.  The check (or NULL) is asked
- *		while the tombstone is there for others to see, but can still be taken
+ *		while a new tombstone is there for others to see, but can still be taken
  *		back; if it refuses, returns false, and nothing has changed.
  */
 bool
@@ -571,16 +633,16 @@ tombstone_write(MergeTarget *target, Tombstones *open, const Datum *values,
 	tuple[TOMBSTONE_REMOVED_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 	while (result == TOMBSTONE_LOST)
 	{
-		HeapTuple	old = NULL;
-
-		if (tombstones_wait(tombstones, key))
+		if (!tombstones_wait(tombstones, key))
 		{
-			tombstone_check_snapshot(target, tombstones->slot);
-			if (tombstones_knows(tombstones, target->plan, removed))
-				break;
-			old = ((HeapTupleTableSlot *) tombstones->slot)->tuple;
+			result = tombstones_insert(tombstones, tuple, check, arg);
+			continue;
 		}
-		result = tombstones_insert(tombstones, tuple, old, check, arg);
+		tombstone_check_snapshot(target, tombstones->slot);
+		if (tombstones_knows(tombstones, target->plan, removed))
+			break;
+		result = tombstones_update(tombstones, tuple,
+								   ((HeapTupleTableSlot *) tombstones->slot)->tuple);
 	}
 	tombstones_leave(open, tombstones);
 	return result != TOMBSTONE_REFUSED;

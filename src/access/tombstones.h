@@ -18,6 +18,7 @@ typedef struct Tombstones Tombstones;
 typedef struct Tombstone
 {
 	bool		found;
+	bool		cleared;		/* we have deleted it, and know its sequence */
 	ItemPointerData tid;
 	SequenceValue removed;		/* the sequence of the newest removal */
 } Tombstone;

@@ -272,6 +272,8 @@ upsert_read_tombstone(Upsert *upsert)
 {
 	MergeTarget *target = upsert->target;
 
+	if (upsert->tombstone.cleared)
+		return;
 	memset(&upsert->tombstone, 0, sizeof(Tombstone));
 	if (target->plan->tombstones && !upsert->found)
 		tombstone_read(target, upsert->tombstones, upsert->rows[0]->values,
@@ -426,6 +428,7 @@ upsert_key(Upsert *upsert)
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->row_context);
 
 	upsert->error->rows = upsert->rows;
+	upsert->tombstone.cleared = false;
 	while (!upsert_try(upsert))
 		ExecClearTuple(target->stored);
 	stats_count_key(upsert);

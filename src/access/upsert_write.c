@@ -235,6 +235,30 @@ upsert_take_back(Upsert *upsert, ItemPointer tid)
 }
 
 /*
+ * The known tombstone of the key of a speculative insertion goes before that.
+ * Then the key is ours, even if the insertion has to be tried again.  Returns false
+ * when the caller must look at the key again first.
+ */
+static bool
+upsert_clear_tombstone(Upsert *upsert)
+{
+	KeyHolder	busy = {0};
+
+	if (!upsert->tombstone.found)
+		return true;
+	if (!tombstone_clear(upsert->target, upsert->tombstones, upsert->rows[0]->values,
+						 &upsert->tombstone, &busy))
+	{
+		if (TransactionIdIsValid(busy.xid))
+			key_holder_wait(&busy, upsert->relation);
+		return false;
+	}
+	upsert->tombstone.found = false;
+	upsert->tombstone.cleared = true;
+	return true;
+}
+
+/*
  * upsert_insert
  *		Inserts the merged row of a new key.  Returns false if another session
  *		was first, with a row or a tombstone; then nothing is left of ours.
@@ -249,6 +273,8 @@ upsert_insert(Upsert *upsert)
 	KeyHolder	busy = {0};
 	bool		unique;
 
+	if (speculative && !upsert_clear_tombstone(upsert))
+		return false;
 	upsert_make_merged(upsert);
 	if (speculative)
 	{

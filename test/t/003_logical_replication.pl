@@ -98,6 +98,30 @@ is( $third->safe_psql('postgres', 'SELECT * FROM mirror ORDER BY 1'),
 	$subscriber->safe_psql('postgres', 'SELECT * FROM mirror ORDER BY 1'),
 	'a plain table follows a merge table');
 
+# Tombstones that come, move and go can be decoded, and only what stays is seen.
+my $options = q{'sequence.field=version', 'rowkind.field=op', 'tombstones=true'};
+my %doors = (
+	'a merge table' => q{CREATE TABLE kept (id int PRIMARY KEY, op text, version int)
+		USING merge_engine WITH (sequence.field = 'version', rowkind.field = 'op', tombstones);},
+	'a merge trigger' => qq{CREATE TABLE kept (id int PRIMARY KEY, op text, version int);
+		CREATE TRIGGER merge BEFORE INSERT ON kept FOR EACH ROW EXECUTE FUNCTION merge_engine.merge_trigger($options);});
+for my $door (sort keys %doors)
+{
+	$subscriber->safe_psql('postgres',
+		"$doors{$door} SELECT pg_create_logical_replication_slot('kept', 'test_decoding')");
+	$subscriber->safe_psql('postgres', "INSERT INTO kept VALUES (1, '$_->[0]', $_->[1])")
+	  for ['-D', 5], ['-D', 7], ['+I', 6], ['+I', 9], ['+I', 8], ['-D', 9];
+	is( $subscriber->safe_psql('postgres', q{
+		SELECT substring(data FROM '^table (\S+ [A-Z]+)') FROM pg_logical_slot_get_changes('kept', NULL, NULL)
+		WHERE data LIKE 'table%'}),
+		join("\n",
+			'merge_engine.tombstones: INSERT', 'merge_engine.tombstones: UPDATE',
+			'merge_engine.tombstones: DELETE', 'public.kept: INSERT',
+			'public.kept: DELETE', 'merge_engine.tombstones: INSERT'),
+		"tombstones of $door are decoded");
+	$subscriber->safe_psql('postgres', q{DROP TABLE kept; SELECT pg_drop_replication_slot('kept')});
+}
+
 $third->stop;
 $subscriber->stop;
 $publisher->stop;
