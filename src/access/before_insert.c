@@ -15,6 +15,9 @@
  * the statement has ended: so a statement holds one lock at a time, and the
  * last one goes at the next use of the trigger, or with the transaction.  Who
  * waits longer for a lock than for the row waits for the same transaction.
+ *
+ * A transaction that has changed a key may need its lock again.  So nobody waits
+ * for a transaction while he has a lock that has led to no row yet.
  */
 #include "postgres.h"
 
@@ -158,6 +161,18 @@ before_insert_lock(Upsert *upsert)
 }
 
 /*
+ * before_insert_unlock
+ *		Gives the lock of the row's key back, if there is one: it is not needed, or
+ *		the caller must wait for a transaction, which may need it, and then look at
+ *		the key again.
+ */
+void
+before_insert_unlock(MergeTarget *target)
+{
+	key_lock_release(target);
+}
+
+/*
  * before_insert_leave
  *		Leaves the merged row of a new key to the executor.  Returns false when
  *		the caller must look at the key again first.
@@ -174,7 +189,10 @@ before_insert_leave(Upsert *upsert)
 		!tombstone_clear(target, NULL, upsert->rows[0]->values, &upsert->tombstone, &busy))
 	{
 		if (TransactionIdIsValid(busy.xid))
+		{
+			key_lock_release(target);
 			key_holder_wait(&busy, upsert->relation);
+		}
 		return false;
 	}
 	upsert_form(upsert);

@@ -14,6 +14,7 @@
 extern HeapTuple before_insert_row(MergeTarget *target, Relation relation,
 								   TupleTableSlot *slot, HeapTuple tuple);
 extern bool before_insert_lock(Upsert *upsert);
+extern void before_insert_unlock(MergeTarget *target);
 extern bool before_insert_leave(Upsert *upsert);
 extern bool before_insert_is_left(const Upsert *upsert);
 extern void before_insert_end(MergeTarget *target);

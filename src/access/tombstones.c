@@ -38,6 +38,7 @@
  */
 #include "postgres.h"
 
+#include "access/before_insert.h"
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/relscan.h"
@@ -402,9 +403,12 @@ tombstones_missed(Tombstones *tombstones)
 	return missed;
 }
 
-/* Find a key's tombstone when nobody is changing it any more. */
+/*
+ * Find a key's tombstone when nobody is changing it any more.  Whoever had to wait
+ * has lost the lock of the key.
+ */
 static bool
-tombstones_wait(Tombstones *tombstones, Datum key)
+tombstones_wait(Tombstones *tombstones, MergeTarget *target, Datum key)
 {
 	KeyHolder	busy;
 	bool		found;
@@ -419,6 +423,7 @@ tombstones_wait(Tombstones *tombstones, Datum key)
 		ExecClearTuple(tombstones->slot);
 		index_endscan(tombstones->scan);
 		tombstones->scan = NULL;
+		before_insert_unlock(target);
 		key_holder_wait(&busy, tombstones->relation);
 	}
 }
@@ -458,7 +463,7 @@ tombstone_read(MergeTarget *target, Tombstones *open, const Datum *values,
 	Tombstones *tombstones = tombstones_use(open, target);
 
 	memset(tombstone, 0, sizeof(Tombstone));
-	if (tombstones_wait(tombstones, target_key(tombstones, target, values)))
+	if (tombstones_wait(tombstones, target, target_key(tombstones, target, values)))
 	{
 		bool		isnull;
 		Datum		sequence = slot_getattr(tombstones->slot, TOMBSTONE_SEQUENCE + 1, &isnull);
@@ -616,7 +621,8 @@ tombstones_knows(const Tombstones *tombstones, const MergePlan *plan, SequenceVa
  *		Remembers the removal of the key in values, unless a newer one is known.
  *		Waits for transactions that write the same.  The check (or NULL) is asked
  *		while a new tombstone is there for others to see, but can still be taken
- *		back; if it refuses, returns false, and nothing has changed.
+ *		back.  Returns false if it refuses, or the lock of the key was lost in
+ *		waiting: then nothing has changed.
  */
 bool
 tombstone_write(MergeTarget *target, Tombstones *open, const Datum *values,
@@ -625,6 +631,7 @@ tombstone_write(MergeTarget *target, Tombstones *open, const Datum *values,
 	Tombstones *tombstones = tombstones_use(open, target);
 	Datum		key = target_key(tombstones, target, values);
 	Datum		tuple[TOMBSTONE_NATTS];
+	bool		locked = target->has_key_lock;
 	TombstoneResult result = TOMBSTONE_LOST;
 
 	tuple[TOMBSTONE_TABLE] = ObjectIdGetDatum(target->relid);
@@ -633,7 +640,14 @@ tombstone_write(MergeTarget *target, Tombstones *open, const Datum *values,
 	tuple[TOMBSTONE_REMOVED_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 	while (result == TOMBSTONE_LOST)
 	{
-		if (!tombstones_wait(tombstones, key))
+		bool		found = tombstones_wait(tombstones, target, key);
+
+		if (locked && !target->has_key_lock)
+		{
+			result = TOMBSTONE_REFUSED;
+			break;
+		}
+		if (!found)
 		{
 			result = tombstones_insert(tombstones, tuple, check, arg);
 			continue;

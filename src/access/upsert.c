@@ -159,6 +159,7 @@ upsert_find(Upsert *upsert)
 		upsert->again = true;
 		if (result != KEY_BUSY)
 			break;
+		before_insert_unlock(upsert->target);
 		key_holder_wait(&scan->holder, upsert->relation);
 	}
 	if (scan == &once)
@@ -167,6 +168,7 @@ upsert_find(Upsert *upsert)
 	upsert->found = result == KEY_FOUND;
 	if (upsert->found)
 	{
+		before_insert_unlock(upsert->target);
 		if (IsolationUsesXactSnapshot())
 			upsert_check_snapshot(upsert);
 		slot_getallattrs(upsert->target->stored);
