@@ -98,6 +98,17 @@ SELECT * FROM merge_engine.explain_merge('first', '[1, 2]');
 SELECT * FROM merge_engine.explain_merge('first', '{"k": "x"}');
 SELECT * FROM merge_engine.explain_merge('first', ROW(1, 2, 3));
 SELECT * FROM merge_engine.explain_merge('plain', ROW(1, 2));
+-- but a query that is cancelled is not a row that is refused
+CREATE FUNCTION cancels(int, int) RETURNS int LANGUAGE plpgsql STRICT AS $$
+BEGIN
+    RAISE 'canceled' USING ERRCODE = 'query_canceled';
+END $$;
+CREATE TABLE cancelled (k int PRIMARY KEY, n int) USING merge_engine
+WITH (merge_engine = 'aggregation', "fields.n.aggregate-function" = 'public.cancels');
+INSERT INTO cancelled VALUES (1, 1);
+SELECT * FROM merge_engine.explain_merge('cancelled', '{"k": 1, "n": 2}');
+DROP TABLE cancelled;
+DROP FUNCTION cancels;
 -- it reads with the caller's rights
 CREATE ROLE regress_describe;
 SET ROLE regress_describe;

@@ -346,6 +346,9 @@ merge_or_refuse(const MergePlan *plan, MergeState *state, MergeRow *row)
 		error = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
+		/* whoever cancels the query is no rule of the table */
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
 		refusal = error->message;
 	}
 	PG_END_TRY();
