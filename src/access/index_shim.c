@@ -163,8 +163,7 @@ index_shim_aminsert(Relation index, Datum *values, bool *isnull,
 		bool		stored = !ItemPointerIsUnstored(tid);
 		bool		skip = !stored || index_shim_is_indexed(table, tid);
 
-		index_shim_set_exclusion(index, indexInfo, !skip ||
-								 (stored && !index->rd_index->indimmediate));
+		index_shim_set_exclusion(index, indexInfo, !skip || (stored && !index->rd_index->indimmediate));
 		if (skip)
 			return checkUnique != UNIQUE_CHECK_PARTIAL || !stored;
 	}

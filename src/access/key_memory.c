@@ -37,7 +37,7 @@ struct KeyEntry
 
 	/* MERGE_MEMORY_LOG */
 	bool		base_exists;
-	SequenceValue base_removed;	/* the removal of a key without a row */
+	SequenceValue base_removed; /* the removal of a key without a row */
 	Datum	   *base_values;
 	bool	   *base_isnull;
 	MergeRow  **rows;			/* in merge_rows_compare's order */

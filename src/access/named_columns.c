@@ -94,7 +94,7 @@ named_columns_of_copy(const MergePlan *plan, CopyFromState cstate)
 /* The columns of a partition that an INSERT into a table above it names. */
 static bool *
 named_columns_of_parent(const MergePlan *plan, Relation relation, Oid parent,
-						  Bitmapset *columns)
+						Bitmapset *columns)
 {
 	bool	   *named = palloc0(plan->natts * sizeof(bool));
 	int			bit = -1;
@@ -135,7 +135,8 @@ named_columns_of_portal(MergeTarget *target, Relation relation)
 		ActivePortal == NULL)
 		return NULL;
 	ancestors = relation->rd_rel->relispartition ?
-		get_partition_ancestors(RelationGetRelid(relation)) : NIL;
+		get_partition_ancestors(RelationGetRelid(relation)) :
+		NIL;
 	foreach(lc, ActivePortal->stmts)
 	{
 		PlannedStmt *stmt = lfirst_node(PlannedStmt, lc);
@@ -164,5 +165,5 @@ named_columns_of_portal(MergeTarget *target, Relation relation)
 											   compat_check_as_user(found_stmt, found),
 											   target->context);
 	return named_columns_of_parent(target->plan, relation, found->relid,
-									 compat_inserted_columns(found_stmt, found));
+								   compat_inserted_columns(found_stmt, found));
 }

@@ -161,7 +161,7 @@ policy_check_run(const PolicyCheck *check, TupleTableSlot *slot)
 
 	for (int i = 0; i < params->numParams; i++)
 	{
-		Var 	   *var = list_nth_node(Var, check->columns, i);
+		Var		   *var = list_nth_node(Var, check->columns, i);
 		ParamExternData *param = &params->params[i];
 
 		param->ptype = var->vartype;

@@ -555,7 +555,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 				 RelationGetRelationName(relation));
 		target->estate = modify->ps.state;
 		target->named = named_columns_of_insert(target->plan,
-											   ExecGetInsertedCols(result_rel, target->estate));
+												ExecGetInsertedCols(result_rel, target->estate));
 		target_use_result_rel(target, result_rel);
 		target->row_security = row_security_create(root->relid,
 												   compat_check_as_user(target->estate->es_plannedstmt, root),
@@ -608,8 +608,7 @@ statement_target(Relation relation, TupleTableSlot *slot)
 	statement = statement_of_context(cstate != NULL ? cstate->copycontext : slot->tts_mcxt);
 
 	target = statement->targets;
-	while (target != NULL && (target->relid != RelationGetRelid(relation) ||
-							  target->source != source))
+	while (target != NULL && (target->relid != RelationGetRelid(relation) || target->source != source))
 		target = target->next;
 	if (target != NULL)
 	{

@@ -83,7 +83,8 @@ target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel)
 
 	target->indexes = target_copy_result_rel(result_rel);
 	target->secondary = result_rel->ri_NumIndices > 1 ?
-		target_copy_result_rel(result_rel) : NULL;
+		target_copy_result_rel(result_rel) :
+		NULL;
 	target->pkey = NULL;
 	for (int i = 0; i < result_rel->ri_NumIndices; i++)
 	{

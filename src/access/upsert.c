@@ -256,8 +256,7 @@ upsert_merge(Upsert *upsert, bool *fresh)
 		entry = key_memory_find(target->memory, upsert->rows[0]->values);
 		if (target->by_trigger && upsert->found && before_insert_is_left(upsert))
 			key_memory_locate(entry, &target->stored->tts_tid);
-		*fresh = !key_memory_is_current(entry, upsert->found ?
-										&target->stored->tts_tid : NULL);
+		*fresh = !key_memory_is_current(entry, upsert->found ? &target->stored->tts_tid : NULL);
 	}
 	if (*fresh)
 		merge_fold(target->plan, target->state, upsert->rows, upsert->nrows);

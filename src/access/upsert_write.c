@@ -488,8 +488,8 @@ upsert_was_changed(const Upsert *upsert, TM_Result result)
 				ereport(ERROR,
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg(result == TM_Updated ?
-								"could not serialize access due to concurrent update" :
-								"could not serialize access due to concurrent delete")));
+									"could not serialize access due to concurrent update" :
+									"could not serialize access due to concurrent delete")));
 			return true;
 		case TM_SelfModified:
 			return true;

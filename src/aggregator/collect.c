@@ -132,7 +132,7 @@ collect_retract(AggregatorColumn *column, NullableDatum accumulator, NullableDat
 	Elements	stored;
 	Elements	retracted;
 	ElementIndex *index;
-	int 	   *occurrences;
+	int		   *occurrences;
 	int			kept = 0;
 
 	if (accumulator.isnull || input.isnull)

@@ -30,7 +30,7 @@ struct ElementIndex
 	int			nmembers;
 	bool		hashed;
 	uint32		mask;			/* number of buckets, minus one */
-	int 	   *buckets;		/* number of the first entry, or -1 */
+	int		   *buckets;		/* number of the first entry, or -1 */
 	int			nentries;
 	IndexEntry *entries;
 };

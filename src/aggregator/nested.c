@@ -37,7 +37,7 @@ typedef struct NestedMembers
 {
 	int			count;
 	char	  **names;
-	int 	   *positions;		/* in the row type */
+	int		   *positions;		/* in the row type */
 } NestedMembers;
 
 /* What prepare keeps in column->state. */
@@ -49,7 +49,7 @@ typedef struct NestedState
 	Equality   *key_equality;	/* of the key's members, or of the whole row */
 	NestedMembers sequence;
 	FmgrInfo   *sequence_compare;
-	Oid 	   *sequence_collation;
+	Oid		   *sequence_collation;
 	NullStrategy strategy;
 	int			limit;
 } NestedState;

@@ -84,7 +84,7 @@ named_function(AggregatorColumn *column, const char *option, const char *name, O
 	List	   *qualified = compat_qualified_name(name);
 	Oid			arguments[2] = {column->type, column->type};
 	Oid			declared[2];
-	Oid 	   *types;
+	Oid		   *types;
 	Oid			function;
 	Oid			result;
 	Oid			variadic;

@@ -220,8 +220,7 @@ cached_plan_compile(Relation relation)
 	 * what is written there is the table's own already.
 	 */
 	if (options != NULL &&
-		(has_key || (options->versions_field != NULL &&
-					 !OidIsValid(relation->rd_rel->relrewrite))))
+		(has_key || (options->versions_field != NULL && !OidIsValid(relation->rd_rel->relrewrite))))
 	{
 		result = palloc0(sizeof(CachedPlan));
 		result->plan = *merge_plan_compile(relation, options);

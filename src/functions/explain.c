@@ -258,7 +258,7 @@ read_stored(Relation relation, const MergePlan *plan, const MergeRow *row,
 {
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData query;
-	Oid 	   *types = palloc(plan->nkeys * sizeof(Oid));
+	Oid		   *types = palloc(plan->nkeys * sizeof(Oid));
 	Datum	   *args = palloc(plan->nkeys * sizeof(Datum));
 	bool		found;
 

@@ -48,7 +48,7 @@ typedef struct MergeCall
 	Oid			row_type;		/* of the input */
 	int32		row_typmod;
 	TupleDesc	row_desc;
-	int 	   *row_columns;	/* by table column: the input's, or -1 */
+	int		   *row_columns;	/* by table column: the input's, or -1 */
 	bool	   *named;			/* by table column: is it in the input? */
 	ExprContext *econtext;
 	ExprState **casts_in;		/* by table column; NULL: none needed */

@@ -57,8 +57,7 @@ aggregation_combine_column(const MergePlan *plan, MergeState *state, int c,
 			sequence_compare(plan->sequence, incoming, state->removed) < 0)
 			return;
 		if (newest ? sequence_compare(plan->sequence, incoming, *version) < 0 :
-			*version != NULL && (incoming == NULL ||
-								 sequence_compare(plan->sequence, incoming, *version) >= 0))
+					 *version != NULL && (incoming == NULL || sequence_compare(plan->sequence, incoming, *version) >= 0))
 			return;
 		*version = incoming;
 		merge_take_column(state, c, row);

@@ -21,7 +21,7 @@ typedef struct VersionsReader
 {
 	Oid			table;			/* whose columns it speaks of */
 	int			nfields;
-	Oid 	   *types;			/* of the sequence fields */
+	Oid		   *types;			/* of the sequence fields */
 	const char *cursor;
 	const char *end;
 	uint32		ncolumns;		/* still to come in this group */

@@ -395,7 +395,7 @@ derivation_reach(Derivation *derivation, const LineageColumn *key, Oid key_type,
 				 AttrNumber *attnum)
 {
 	int			ntables = list_length(derivation->lineage->tables);
-	int 	   *parent = palloc(sizeof(int) * ntables);
+	int		   *parent = palloc(sizeof(int) * ntables);
 	List	   *queue = list_copy(derivation->joined);
 	List	   *path = NIL;
 	int			found = -1;

@@ -472,7 +472,7 @@ scope_trace(LineageScope *scope, Node *node, bool strip,
 	}
 	if (node && IsA(node, Var))
 	{
-		Var 	   *var = (Var *) node;
+		Var		   *var = (Var *) node;
 		RangeTblEntry *rte;
 		LineageEntry *entry;
 

@@ -39,7 +39,7 @@
 typedef struct StepParams
 {
 	int			count;
-	Oid 	   *types;
+	Oid		   *types;
 	Datum	   *values;
 	char	   *nulls;
 } StepParams;
