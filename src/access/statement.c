@@ -486,6 +486,17 @@ statement_has_special_indexes(const MergeTarget *target, bool expressions)
 	return false;
 }
 
+/* Has the statement just one row, that of INSERT … VALUES? */
+static bool
+statement_has_one_row(const ModifyTableState *modify)
+{
+	const PlanState *source = outerPlanState(modify);
+
+	return modify->operation == CMD_INSERT &&
+		modify->ps.state->es_auxmodifytables == NIL &&
+		IsA(source, ResultState) && outerPlanState(source) == NULL;
+}
+
 /*
  * May the rows of this INSERT wait?  Not if somebody looks at each of them,
  * and not worth it if there is only one.
@@ -495,7 +506,6 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 {
 	ModifyTable *node = castNode(ModifyTable, modify->ps.plan);
 	TriggerDesc *triggers = target->result_rel->ri_TrigDesc;
-	PlanState  *source = outerPlanState(modify);
 
 	/* other nodes in WITH may write the same table, row by row with this one */
 	if (modify->operation != CMD_INSERT ||
@@ -510,7 +520,7 @@ statement_may_buffer_insert(MergeTarget *target, ModifyTableState *modify)
 		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
 		 triggers->trig_insert_instead_row || triggers->trig_insert_new_table))
 		return false;
-	if (IsA(source, ResultState) && outerPlanState(source) == NULL)
+	if (target->only_row)
 		return false;
 	/* a removal cascades, even if the key comes back in the same statement */
 	if (target->referenced != NULL && target->plan->rowkind >= 0 &&
@@ -541,6 +551,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 	target->from_copy = cstate != NULL;
 	target->estate = NULL;
 	target->result_rel = NULL;
+	target->only_row = false;
 	target->may_buffer = false;
 	target->observed = true;
 	target->row_security = NULL;
@@ -560,6 +571,7 @@ statement_set_source(MergeTarget *target, Relation relation,
 		target->row_security = row_security_create(root->relid,
 												   compat_check_as_user(target->estate->es_plannedstmt, root),
 												   target->context);
+		target->only_row = !target->by_trigger && statement_has_one_row(modify);
 		target->may_buffer = statement_may_buffer_insert(target, modify);
 		target->observed = result_rel->ri_projectReturning != NULL ||
 			result_rel->ri_WithCheckOptions != NIL ||

@@ -218,7 +218,8 @@ target_open(MergeTarget *target, Relation relation)
 	}
 	if (target->scankeys == NULL)
 		target_prepare_keys(target);
-	if (target->plan->memory != MERGE_MEMORY_NONE && target->memory == NULL)
+	if (target->plan->memory != MERGE_MEMORY_NONE && target->memory == NULL &&
+		!target->only_row)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(target->context);
 
@@ -326,8 +327,7 @@ target_create(Relation relation, MergePlan *plan, MemoryContext context)
 	target->state = merge_state_create(plan);
 	target->incoming_values = palloc(plan->natts * sizeof(Datum));
 	target->incoming_isnull = palloc(plan->natts * sizeof(bool));
-	/* a copy needs no pin, and so nobody to release it */
-	tupdesc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	tupdesc = merge_plan_tupdesc(plan);
 	target->stored = MakeTupleTableSlot(tupdesc, &TTSOpsBufferHeapTuple);
 	target->merged = MakeTupleTableSlot(tupdesc, &TTSOpsVirtual);
 	target->trigger_may_set = target_trigger_columns(plan, relation);

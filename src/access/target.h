@@ -40,6 +40,7 @@ typedef struct MergeTarget
 									 * visibly; or NULL */
 	bool		counted;		/* the statement is in the counters */
 	bool		memory_used;	/* a flush has left something in memory */
+	bool		only_row;		/* the statement has no other: nothing to remember */
 	bool		may_buffer;		/* nobody looks at the rows one by one */
 	bool		observed;		/* somebody looks at the slot after a merge */
 

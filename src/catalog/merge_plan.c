@@ -26,6 +26,7 @@
 typedef struct CachedPlan
 {
 	MergePlan	plan;			/* must be first: callers hold its address */
+	TupleDesc	tupdesc;		/* the table's, a copy that is not counted */
 	MemoryContext context;		/* holds this struct and all of the plan */
 	int			users;
 	bool		cached;			/* an entry points here */
@@ -224,6 +225,7 @@ cached_plan_compile(Relation relation)
 	{
 		result = palloc0(sizeof(CachedPlan));
 		result->plan = *merge_plan_compile(relation, options);
+		result->tupdesc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
 		result->context = context;
 		MemoryContextCopyAndSetIdentifier(context, RelationGetRelationName(relation));
 	}
@@ -333,6 +335,13 @@ merge_plan_get_versions(Relation relation)
 	if (plan == NULL || plan->plan.versions < 0)
 		return NULL;
 	return cached_plan_use(plan);
+}
+
+/* The row type of the table whose rules these are. */
+TupleDesc
+merge_plan_tupdesc(const MergePlan *plan)
+{
+	return ((const CachedPlan *) plan)->tupdesc;
 }
 
 /* Give a plan back. */

@@ -39,6 +39,13 @@ extern MergePlan *merge_plan_get_versions(Relation relation);
 extern void merge_plan_release(MergePlan *plan);
 
 /*
+ * merge_plan_tupdesc
+ *		The row type of the table of a plan that merge_plan_get gave; lives as long
+ *		as the plan, and is not counted, so that slots of it need not be dropped.
+ */
+extern TupleDesc merge_plan_tupdesc(const MergePlan *plan);
+
+/*
  * merge_plan_options
  *		The parsed options of an open table, stored or given to its merge
  *		trigger; NULL where they name no engine.  In CurrentMemoryContext.
