@@ -72,6 +72,32 @@ key_holder_wait(KeyHolder *holder, Relation relation)
 }
 
 /*
+ * key_scan_has_row
+ *		Is there a committed row, or one of this transaction's, for the index's keys?
+ *		A scan with a dirty snapshot can miss one that moves to another place at
+ *		that moment, or comes up after it has read the page; this one, with a
+ *		snapshot of its own, cannot.  Leaves the slot empty.
+ */
+bool
+key_scan_has_row(Relation relation, Relation index, ScanKey keys, int nkeys,
+				 TupleTableSlot *slot)
+{
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	IndexScanDesc scan;
+	bool		found;
+
+	/* what this command has removed itself is not there */
+	snapshot->curcid = InvalidCommandId;
+	scan = index_beginscan(relation, index, snapshot, nkeys, 0);
+	index_rescan(scan, keys, nkeys, NULL, 0);
+	found = index_getnext_slot(scan, ForwardScanDirection, slot);
+	index_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecClearTuple(slot);
+	return found;
+}
+
+/*
  * key_scan_begin
  *		Prepares to find about nkeys keys of an open target, in rising order.
  *		What is allocated lives in CurrentMemoryContext; the scans are ended by
@@ -122,8 +148,7 @@ key_scan_look_up(KeyScan *scan, const Datum *values)
 	MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
 	KeyScanResult result = KEY_ABSENT;
 
-	for (int i = 0; i < target->nkeys; i++)
-		target->scankeys[i].sk_argument = values[target->pkey_columns[i]];
+	target_set_keys(target, values);
 	if (scan->lookup == NULL)
 		scan->lookup = index_beginscan(scan->relation, target->pkey, &scan->dirty,
 									   target->nkeys, 0);

@@ -56,6 +56,8 @@ extern void key_holder_note(KeyHolder *holder, const SnapshotData *dirty,
 							const TupleTableSlot *slot);
 extern void key_holder_wait(KeyHolder *holder, Relation relation);
 
+extern bool key_scan_has_row(Relation relation, Relation index, ScanKey keys, int nkeys,
+							 TupleTableSlot *slot);
 extern void key_scan_begin(KeyScan *scan, MergeTarget *target, Relation relation,
 						   uint64 nkeys);
 extern KeyScanResult key_scan_find(KeyScan *scan, const Datum *values, bool again);

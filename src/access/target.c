@@ -151,6 +151,17 @@ target_prepare_keys(MergeTarget *target)
 }
 
 /*
+ * target_set_keys
+ *		Makes the scan keys ask for the key in a row's values; the target is open.
+ */
+void
+target_set_keys(MergeTarget *target, const Datum *values)
+{
+	for (int i = 0; i < target->nkeys; i++)
+		target->scankeys[i].sk_argument = values[target->pkey_columns[i]];
+}
+
+/*
  * target_key_sort
  *		How the columns of the primary key compare, one for each; the target is
  *		open.  Kept as long as the target.

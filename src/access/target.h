@@ -83,6 +83,7 @@ extern void target_use_result_rel(MergeTarget *target, ResultRelInfo *result_rel
 extern void target_open(MergeTarget *target, Relation relation);
 extern void target_close(MergeTarget *target);
 extern void target_take_plan_slots(MergeTarget *target);
+extern void target_set_keys(MergeTarget *target, const Datum *values);
 extern SortSupport target_key_sort(MergeTarget *target);
 extern int	target_compare_keys(MergeTarget *target, const Datum *a, const Datum *b);
 

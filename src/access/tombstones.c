@@ -377,30 +377,13 @@ tombstones_find(Tombstones *tombstones, Datum key, KeyHolder *busy)
 	return found;
 }
 
-/*
- * Is there a tombstone that was not found?  A scan with a dirty snapshot can miss
- * one that an update moves to another place at that moment; one with a snapshot of
- * its own cannot.
- */
+/* Is there a tombstone that was not found, because an update was moving it? */
 static bool
 tombstones_missed(Tombstones *tombstones)
 {
-	Snapshot	snapshot;
-	IndexScanDesc scan;
-	bool		missed;
-
-	if (!tombstones->met)
-		return false;
-	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	/* what this command has deleted itself is not there */
-	snapshot->curcid = InvalidCommandId;
-	scan = index_beginscan(tombstones->relation, tombstones->index, snapshot, 2, 0);
-	index_rescan(scan, tombstones->scankeys, 2, NULL, 0);
-	missed = index_getnext_slot(scan, ForwardScanDirection, tombstones->slot);
-	index_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	ExecClearTuple(tombstones->slot);
-	return missed;
+	return tombstones->met &&
+		key_scan_has_row(tombstones->relation, tombstones->index, tombstones->scankeys, 2,
+						 tombstones->slot);
 }
 
 /*

@@ -176,31 +176,17 @@ upsert_find(Upsert *upsert)
 }
 
 /*
- * Does the key have a row that was not found?  A scan with a dirty snapshot can
- * miss one that moves to another place at that moment, or comes up after it has
- * read the page; one with a snapshot of its own cannot.  A new row would be
- * refused by the primary key's index; but who writes nothing must look.
+ * Does the key have a row that was not found?  A new row would be refused by the
+ * primary key's index; but who writes nothing must look.
  */
 static bool
 upsert_missed_row(Upsert *upsert)
 {
 	MergeTarget *target = upsert->target;
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	IndexScanDesc scan;
-	bool		found;
 
-	/* what this command has removed itself is not there */
-	snapshot->curcid = InvalidCommandId;
-	for (int i = 0; i < target->nkeys; i++)
-		target->scankeys[i].sk_argument =
-			upsert->rows[0]->values[target->pkey_columns[i]];
-	scan = index_beginscan(upsert->relation, target->pkey, snapshot, target->nkeys, 0);
-	index_rescan(scan, target->scankeys, target->nkeys, NULL, 0);
-	found = index_getnext_slot(scan, ForwardScanDirection, target->stored);
-	index_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	ExecClearTuple(target->stored);
-	return found;
+	target_set_keys(target, upsert->rows[0]->values);
+	return key_scan_has_row(upsert->relation, target->pkey, target->scankeys,
+							target->nkeys, target->stored);
 }
 
 /*
