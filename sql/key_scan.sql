@@ -95,5 +95,30 @@ INSERT INTO ahead (k, a) SELECT n, n FROM generate_series(10, 90, 10) n;
 INSERT INTO ahead (k, b) SELECT n, n FROM generate_series(1, 100) n;
 SELECT count(*), count(a), sum(b) FROM ahead;
 SELECT * FROM ahead WHERE k IN (50, 59, 60, 61, 70, 80) ORDER BY k;
+-- a page that has no room for the next versions of its rows is pruned first: a
+-- thousand versions of rows of which 40 fill half of a page stay in it, be they
+-- written one by one or together (of a temporary table no other session holds old
+-- versions back)
+CREATE TEMP TABLE pruned (k int PRIMARY KEY, n int, filler text) USING merge_engine
+	WITH (merge_engine = 'partial-update', fillfactor = 50);
+CREATE TEMP TABLE pruned_by_trigger (k int PRIMARY KEY, n int, filler text) WITH (fillfactor = 50);
+CREATE TRIGGER merge BEFORE INSERT ON pruned_by_trigger FOR EACH ROW
+	EXECUTE FUNCTION merge_engine.merge_trigger('merge_engine=partial-update');
+INSERT INTO pruned SELECT k, 0, repeat('.', 50) FROM generate_series(1, 40) k;
+INSERT INTO pruned_by_trigger SELECT k, 0, repeat('.', 50) FROM generate_series(1, 40) k;
+DO $$
+BEGIN
+	FOR i IN 1..300 LOOP
+		INSERT INTO pruned (k, n) VALUES (1 + i * 7 % 40, i);
+		COMMIT;
+		INSERT INTO pruned_by_trigger (k, n) VALUES (1 + i * 7 % 40, i);
+		COMMIT;
+		INSERT INTO pruned (k, n) SELECT 1 + (i + j) % 40, i * j FROM generate_series(0, 20) j;
+		COMMIT;
+	END LOOP;
+END $$;
+SELECT count(*), max(ctid) < '(1,0)' FROM pruned;
+SELECT count(*), max(ctid) < '(1,0)' FROM pruned_by_trigger;
+DROP TABLE pruned, pruned_by_trigger;
 DROP TABLE ahead, merged, by_hand;
 DROP FUNCTION write_ahead, try_keys, keys_of, key_of;

@@ -33,15 +33,25 @@
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
-/* A walk gives up when it has passed so many entries on the way to a key. */
-#define WALK_STEPS 32
+/*
+ * To pass so many entries costs as much as looking a key up.  A walk that passes
+ * more for each key gives up, but it may be ahead or behind by some keys.
+ */
+#define WALK_STEPS 16
+#define WALK_STEPS_MAX 64
 
 /* It was of use if it has served as many keys. */
 #define WALK_KEYS 8
 
+/* It is tried at once if there are so many keys for each page of the index. */
+#define WALK_KEYS_A_PAGE 16
+
 /* Keys to look up before a walk is tried again, at first and at most. */
 #define WALK_PAUSE 16
 #define WALK_PAUSE_MAX 4096
+
+/* A page is pruned when it has not room for so many more versions of a row. */
+#define ROOM_FOR_VERSIONS 3
 
 /*
  * key_holder_note
@@ -113,7 +123,7 @@ key_scan_begin(KeyScan *scan, MergeTarget *target, Relation relation, uint64 nke
 	scan->next_pause = WALK_PAUSE;
 	InitDirtySnapshot(scan->dirty);
 	if (nkeys <= WALK_PAUSE ||
-		nkeys / WALK_KEYS < RelationGetNumberOfBlocks(target->pkey))
+		nkeys / WALK_KEYS_A_PAGE < RelationGetNumberOfBlocks(target->pkey))
 		scan->pause = WALK_PAUSE;
 }
 
@@ -140,6 +150,61 @@ key_scan_is_busy(const KeyScan *scan)
 	return TransactionIdIsValid(scan->dirty.xmin) || TransactionIdIsValid(scan->dirty.xmax);
 }
 
+/*
+ * Is there hardly room on a row's page for its next version?  It will be about as
+ * long as this one.  The row's line pointer leads there, or to an older version.
+ * Like heap_page_prune_opt we look without a lock, so it is only a guess.
+ */
+static bool
+key_scan_page_is_full(Page page, OffsetNumber offset)
+{
+	ItemId		item;
+
+	if (PageIsFull(page))
+		return true;
+	if (offset > PageGetMaxOffsetNumber(page))
+		return false;
+	item = PageGetItemId(page, offset);
+	if (ItemIdIsRedirected(item) && ItemIdGetRedirect(item) <= PageGetMaxOffsetNumber(page))
+		item = PageGetItemId(page, ItemIdGetRedirect(item));
+	return PageGetHeapFreeSpace(page) < ROOM_FOR_VERSIONS * MAXALIGN(ItemIdGetLength(item));
+}
+
+/*
+ * Go to the heap page of the entry that an index scan has come to.  Heap prunes a
+ * page at each visit once a tenth of it, or what its fillfactor leaves free, has
+ * been written; of a page that is read only to put one more version there this is
+ * far too often.  We prune when the space is needed, and come before heap, which
+ * leaves a page alone that the scan has already.
+ */
+static void
+key_scan_visit_page(IndexScanDesc scan)
+{
+	IndexFetchHeapData *fetch = (IndexFetchHeapData *) scan->xs_heapfetch;
+
+	if (scan->xs_heap_continue)
+		return;
+	fetch->xs_cbuf = ReleaseAndReadBuffer(fetch->xs_cbuf, scan->heapRelation,
+										  ItemPointerGetBlockNumber(&scan->xs_heaptid));
+	if (key_scan_page_is_full(BufferGetPage(fetch->xs_cbuf),
+							  ItemPointerGetOffsetNumber(&scan->xs_heaptid)))
+		heap_page_prune_opt(scan->heapRelation, fetch->xs_cbuf);
+}
+
+/* Get the next row of a key's index scan, as index_getnext_slot does. */
+static bool
+key_scan_next_row(IndexScanDesc scan, TupleTableSlot *slot)
+{
+	while (scan->xs_heap_continue ||
+		   index_getnext_tid(scan, ForwardScanDirection) != NULL)
+	{
+		key_scan_visit_page(scan);
+		if (index_fetch_heap(scan, slot))
+			return true;
+	}
+	return false;
+}
+
 /* Look the key up. */
 static KeyScanResult
 key_scan_look_up(KeyScan *scan, const Datum *values)
@@ -153,7 +218,7 @@ key_scan_look_up(KeyScan *scan, const Datum *values)
 		scan->lookup = index_beginscan(scan->relation, target->pkey, &scan->dirty,
 									   target->nkeys, 0);
 	index_rescan(scan->lookup, target->scankeys, target->nkeys, NULL, 0);
-	while (index_getnext_slot(scan->lookup, ForwardScanDirection, target->stored))
+	while (key_scan_next_row(scan->lookup, target->stored))
 	{
 		if (!key_scan_is_busy(scan))
 		{
@@ -248,6 +313,7 @@ key_scan_begin_walk(KeyScan *scan, const Datum *values)
 	scan->at_entry = false;
 	scan->at_end = false;
 	scan->served = 0;
+	scan->steps = WALK_STEPS;
 }
 
 /* Go to the next entry; false after the last one. */
@@ -299,18 +365,20 @@ key_scan_walk_to(KeyScan *scan, const Datum *values, KeyScanResult *result)
 {
 	bool		seen = false;
 
-	for (int steps = 0; key_scan_advance(scan); steps++)
+	scan->steps = Min(scan->steps + WALK_STEPS, WALK_STEPS_MAX);
+	while (key_scan_advance(scan))
 	{
 		int			order = key_scan_compare(scan, values);
 
 		if (order > 0)
 			break;
-		if (order < 0 && steps == WALK_STEPS)
+		if (order < 0 && scan->steps-- == 0)
 			return false;
 		scan->at_entry = false;
 		if (order == 0)
 		{
 			seen = true;
+			key_scan_visit_page(scan->walk);
 			if (index_fetch_heap(scan->walk, scan->target->stored))
 			{
 				*result = KEY_FOUND;

@@ -46,6 +46,7 @@ typedef struct KeyScan
 	bool		at_entry;		/* xs_itup is an entry that was not passed yet */
 	bool		at_end;
 	uint32		served;			/* keys since it began */
+	int			steps;			/* entries that it may still pass */
 	uint32		pause;			/* keys to look up before it begins again */
 	uint32		next_pause;
 
