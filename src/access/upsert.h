@@ -39,6 +39,7 @@ typedef struct InsertBatch
 	TupleTableSlot **slots;
 	InsertBatchKey *keys;
 	int			nrows;
+	int			size;
 	Size		bytes;
 	bool		tombstones_met; /* new keys may have been removed ones */
 } InsertBatch;
@@ -90,7 +91,7 @@ extern bool upsert_insert(Upsert *upsert);
 extern bool upsert_update(Upsert *upsert);
 extern bool upsert_remove(Upsert *upsert);
 extern void upsert_store_passing_row(Upsert *upsert, TupleTableSlot *slot);
-extern InsertBatch *insert_batch_create(void);
+extern InsertBatch *insert_batch_create(uint64 nkeys);
 extern bool insert_batch_is_hopeful(const Upsert *upsert);
 extern bool insert_batch_add(Upsert *upsert);
 extern bool insert_batch_is_full(const InsertBatch *batch);

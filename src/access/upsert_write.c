@@ -310,17 +310,19 @@ upsert_insert(Upsert *upsert)
 
 /*
  * insert_batch_create
- *		An empty batch of new rows, in CurrentMemoryContext.
+ *		An empty batch for the new rows of so many keys, at most, in
+ *		CurrentMemoryContext.
  */
 InsertBatch *
-insert_batch_create(void)
+insert_batch_create(uint64 nkeys)
 {
 	InsertBatch *batch = palloc0(sizeof(InsertBatch));
 
 	batch->context = AllocSetContextCreate(CurrentMemoryContext, "insert batch",
 										   ALLOCSET_DEFAULT_SIZES);
-	batch->slots = palloc0(INSERT_BATCH_ROWS * sizeof(TupleTableSlot *));
-	batch->keys = palloc(INSERT_BATCH_ROWS * sizeof(InsertBatchKey));
+	batch->size = Min(nkeys, INSERT_BATCH_ROWS);
+	batch->slots = palloc0(batch->size * sizeof(TupleTableSlot *));
+	batch->keys = palloc(batch->size * sizeof(InsertBatchKey));
 	return batch;
 }
 
@@ -382,7 +384,7 @@ insert_batch_add(Upsert *upsert)
 bool
 insert_batch_is_full(const InsertBatch *batch)
 {
-	return batch->nrows >= INSERT_BATCH_ROWS || batch->bytes >= INSERT_BATCH_BYTES;
+	return batch->nrows == batch->size || batch->bytes >= INSERT_BATCH_BYTES;
 }
 
 /*

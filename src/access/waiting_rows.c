@@ -24,7 +24,10 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-/* A list of rows longer than this goes to the next stage. */
+/* A list has room for so many rows at first. */
+#define LIST_ROWS_FIRST 16
+
+/* A list of more rows than this goes to the next stage. */
 #define LIST_ROWS 1000
 
 /*
@@ -109,7 +112,8 @@ waiting_rows_begin(WaitingRows *rows, MergeTarget *target, MemoryContext context
 	rows->in_memory = AllocSetContextCreate(context, "waiting rows",
 											ALLOCSET_DEFAULT_SIZES);
 	rows->may_fold = key_fold_is_possible(target->plan, target->named);
-	rows->list = MemoryContextAlloc(context, LIST_ROWS * sizeof(MergeRow *));
+	rows->list_size = LIST_ROWS_FIRST;
+	rows->list = MemoryContextAlloc(context, rows->list_size * sizeof(MergeRow *));
 	target_key_sort(target);
 }
 
@@ -276,7 +280,6 @@ waiting_rows_leave_list(WaitingRows *rows)
 	uint64		nrows = rows->nrows;
 	MemoryContext list_context = rows->in_memory;
 
-	target_take_plan_slots(rows->target);
 	rows->in_memory = AllocSetContextCreate(rows->context, "waiting keys",
 											ALLOCSET_DEFAULT_SIZES);
 	if (!rows->may_fold || !waiting_rows_use_hash(rows))
@@ -306,6 +309,18 @@ waiting_rows_fold_pays(const WaitingRows *rows)
 	return !waiting_rows_is_full(rows);
 }
 
+/* Append a row to the list. */
+static void
+waiting_rows_append(WaitingRows *rows, MergeRow *row)
+{
+	if (rows->nrows == rows->list_size)
+	{
+		rows->list_size *= 2;
+		rows->list = repalloc_huge(rows->list, rows->list_size * sizeof(MergeRow *));
+	}
+	rows->list[rows->nrows++] = row;
+}
+
 /*
  * waiting_rows_put
  *		Lets a row wait; copies it.
@@ -316,17 +331,20 @@ waiting_rows_put(WaitingRows *rows, const MergeRow *row)
 	MergeTarget *target = rows->target;
 	MemoryContext oldcontext;
 
+	if (rows->nrows == LIST_ROWS_FIRST)
+		target_take_plan_slots(target);
 	if (rows->stage == WAITING_IN_LIST &&
 		(rows->nrows == LIST_ROWS || waiting_rows_is_full(rows)))
 		waiting_rows_leave_list(rows);
 
-	if (rows->list != NULL)
+	if (rows->stage == WAITING_IN_LIST)
 	{
 		oldcontext = MemoryContextSwitchTo(rows->in_memory);
-		rows->list[rows->nrows] = merge_row_copy(target->plan, row);
+		waiting_rows_append(rows, merge_row_copy(target->plan, row));
 		MemoryContextSwitchTo(oldcontext);
+		return;
 	}
-	else if (rows->stage == WAITING_FOLDED)
+	if (rows->stage == WAITING_FOLDED)
 		waiting_rows_fold_row(rows, row);
 	else
 		waiting_rows_sort_row(rows, row);
@@ -453,29 +471,23 @@ waiting_rows_make_list(WaitingRows *rows)
 	const MergePlan *plan = rows->target->plan;
 	MergeRow	storage = {0};
 	MergeRow   *row;
-	uint64		nrows = 0;
-	uint64		size = LIST_ROWS;
 	MemoryContext oldcontext;
 
 	if (rows->stage == WAITING_IN_LIST)
 		return;
 	waiting_rows_begin_read(rows);
-	rows->list = MemoryContextAlloc(rows->context, size * sizeof(MergeRow *));
+	rows->nrows = 0;
+	rows->list_size = LIST_ROWS;
+	rows->list = MemoryContextAlloc(rows->context, rows->list_size * sizeof(MergeRow *));
 	oldcontext = MemoryContextSwitchTo(rows->in_memory);
 	while ((row = waiting_rows_next(rows, &storage)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		row = merge_row_copy(plan, row);
 		merge_row_init(plan, row);
-		if (nrows == size)
-		{
-			size *= 2;
-			rows->list = repalloc_huge(rows->list, size * sizeof(MergeRow *));
-		}
-		rows->list[nrows++] = row;
+		waiting_rows_append(rows, row);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	waiting_rows_end(rows);
 	rows->stage = WAITING_IN_LIST;
-	rows->nrows = nrows;
 }

@@ -30,6 +30,7 @@ typedef struct WaitingRows
 	MergeState *scratch;		/* for folding */
 
 	MergeRow  **list;
+	uint64		list_size;
 	uint64		list_next;		/* while it is read */
 
 	struct foldtable_hash *hash;

@@ -272,7 +272,7 @@ write_buffer_merge(WriteBuffer *buffer, bool remember)
 	target->memory_used |= remember;
 	remember = target->memory_used;
 	upsert.remember = remember;
-	upsert.batch = insert_batch_create();
+	upsert.batch = insert_batch_create(buffer->rows.nrows);
 	group.size = 16;
 	group.rows = palloc(group.size * sizeof(MergeRow *));
 	waiting_rows_begin_read(&buffer->rows);
