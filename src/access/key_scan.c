@@ -20,13 +20,15 @@
  * use, it pauses for some keys.
  *
  * Both scans keep pins on index and heap pages, which vacuum may be waiting for:
- * whoever waits for a transaction releases them first.
+ * whoever waits for a transaction releases them first.  And a page with more pins
+ * than the current scan's cannot be pruned: the other one lets go of its.
  */
 #include "postgres.h"
 
 #include "access/heapam.h"
 #include "access/key_scan.h"
 #include "access/nbtree.h"
+#include "access/tableam.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/datum.h"
@@ -47,11 +49,11 @@
 #define WALK_KEYS_A_PAGE 16
 
 /* Keys to look up before a walk is tried again, at first and at most. */
-#define WALK_PAUSE 16
+#define WALK_PAUSE 64
 #define WALK_PAUSE_MAX 4096
 
 /* A page is pruned when it has not room for so many more versions of a row. */
-#define ROOM_FOR_VERSIONS 3
+#define ROOM_FOR_VERSIONS 2
 
 /*
  * key_holder_note
@@ -306,6 +308,8 @@ key_scan_begin_walk(KeyScan *scan, const Datum *values)
 		scan->walk = index_beginscan(scan->relation, target->pkey, &scan->dirty, 1, 0);
 		scan->walk->xs_want_itup = true;
 	}
+	if (scan->lookup != NULL)
+		table_index_fetch_reset(scan->lookup->xs_heapfetch);
 	key_scan_set_start(scan, values);
 	index_rescan(scan->walk, &scan->start, 1, NULL, 0);
 	MemoryContextSwitchTo(oldcontext);
@@ -415,6 +419,7 @@ key_scan_try_walk(KeyScan *scan, const Datum *values, KeyScanResult *result)
 		return key_scan_walk_to(scan, values, result);
 	}
 	scan->walking = false;
+	table_index_fetch_reset(scan->walk->xs_heapfetch);
 	scan->pause = scan->next_pause;
 	scan->next_pause = Min(scan->next_pause * 2, WALK_PAUSE_MAX);
 	return false;
