@@ -4,10 +4,11 @@
  *
  * The table is unlogged: it costs no WAL, and goes with a crash, as PostgreSQL's
  * own statistics do.  So that nobody waits for anybody, each backend number has
- * a row of its own for each merge table; the view adds them up.  A new backend
- * goes on with the row of the last one that had its number.  Where that row
- * cannot be had (a prepared transaction has it, or it is just being reset) it
- * begins another one.
+ * a row of its own for each merge table; the view adds them up.  Its rows are on
+ * pages of its own, or processors would pass the page to each other at every commit.
+ * A new backend goes on with the row of the last one that had its number.  Where
+ * that row cannot be had (a prepared transaction has it, or it is just being reset)
+ * it begins another one.
  *
  * A commit must not pay for a new version of the row, so it changes the row in
  * place, as PostgreSQL does with a few catalog columns.  What is not committed
@@ -18,7 +19,9 @@
  *	 page pinned.  This may fail, and changes nothing.
  * - When it has committed (stats_rows_keep_promises) the counts are added.  The
  *	 pin holds the page in memory and the row in its place on the page, so this
- *	 cannot fail; nor can anybody else be changing the row, but to delete it.
+ *	 cannot fail; nor can anybody else be changing the row, but to delete it.  So
+ *	 a share lock will do, as for hint bits, and commits do not wait for each other
+ *	 where rows of several backends are on one page.
  *
  * So counts are there for everybody as soon as they are committed, in whatever
  * snapshot, and need no transaction number.  Only a row that does not exist yet
@@ -36,7 +39,9 @@
 #include "catalog/namespace.h"
 #include "compat.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -92,6 +97,9 @@ static StatsPlace *places = NULL;
 static int	nplaces = 0;
 static int	places_size = 0;
 
+/* The page for more rows of this backend, or InvalidBlockNumber. */
+static BlockNumber own_block = InvalidBlockNumber;
+
 static StatsPromise promises[MAX_PROMISES];
 static int	npromises = 0;
 
@@ -129,6 +137,7 @@ stats_rows_open(void)
 
 		if (OidIsValid(schema))
 			counters_relid = get_relname_relid("stats_counters", schema);
+		own_block = InvalidBlockNumber;
 	}
 	if (OidIsValid(counters_relid))
 		relation = try_table_open(counters_relid, RowExclusiveLock);
@@ -166,7 +175,10 @@ stats_place(Oid relid)
 	return &places[nplaces++];
 }
 
-/* The row in a tuple, if it is a table's and belongs to this backend's number. */
+/*
+ * The row in a tuple, if it belongs to this backend's number and is a table's, or
+ * InvalidOid: of any table.
+ */
 static StatsRow *
 stats_row_of(HeapTupleHeader tuple, Size length, Oid relid)
 {
@@ -175,7 +187,8 @@ stats_row_of(HeapTupleHeader tuple, Size length, Oid relid)
 	if (HeapTupleHeaderGetNatts(tuple) != STATS_NATTS ||
 		(tuple->t_infomask & HEAP_HASNULL) != 0 ||
 		length < tuple->t_hoff + sizeof(StatsRow) ||
-		row->table != relid || row->backend != compat_backend_number())
+		(OidIsValid(relid) && row->table != relid) ||
+		row->backend != compat_backend_number())
 		return NULL;
 	return row;
 }
@@ -271,6 +284,9 @@ stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 	scan = table_beginscan(relation, snapshot, 0, NULL);
 	while (row == NULL && (tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
 	{
+		if (stats_row_of(tuple->t_data, tuple->t_len, InvalidOid) == NULL)
+			continue;
+		own_block = ItemPointerGetBlockNumber(&tuple->t_self);
 		if (stats_row_of(tuple->t_data, tuple->t_len, place->relid) == NULL)
 			continue;
 		place->tid = tuple->t_self;
@@ -282,6 +298,23 @@ stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 	if (row == NULL)
 		ItemPointerSetInvalid(&place->tid);
 	return row;
+}
+
+/* Add an empty page to the table, for rows of this backend. */
+static BlockNumber
+stats_page_create(Relation relation)
+{
+	BlockNumber block;
+	Buffer		buffer;
+
+	LockRelationForExtension(relation, ExclusiveLock);
+	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+	UnlockRelationForExtension(relation, ExclusiveLock);
+	block = BufferGetBlockNumber(buffer);
+	PageInit(BufferGetPage(buffer), BufferGetPageSize(buffer), 0);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+	return block;
 }
 
 /* Insert a row with these counts. */
@@ -298,9 +331,14 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	for (int i = 0; i < STATS_COUNTERS; i++)
 		values[STATS_FIRST_COUNTER + i] = Int64GetDatum(counters[i]);
 	tuple = heap_form_tuple(RelationGetDescr(relation), values, nulls);
+	/* VACUUM may have made the table shorter */
+	if (own_block == InvalidBlockNumber || own_block >= RelationGetNumberOfBlocks(relation))
+		own_block = stats_page_create(relation);
+	RelationSetTargetBlock(relation, own_block);
 	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
 	place->tid = tuple->t_self;
 	place->buffer = InvalidBuffer;
+	own_block = ItemPointerGetBlockNumber(&place->tid);
 	heap_freetuple(tuple);
 }
 
@@ -383,10 +421,12 @@ stats_rows_keep_promises(void)
 	{
 		StatsPromise *promise = &promises[i];
 
-		LockBuffer(promise->buffer, BUFFER_LOCK_EXCLUSIVE);
+		LockBuffer(promise->buffer, BUFFER_LOCK_SHARE);
 		for (int c = 0; c < STATS_COUNTERS; c++)
 			promise->row->counters[c] += promise->counters[c];
-		MarkBufferDirty(promise->buffer);
+		/* a page that is just being written is dirty once more */
+		pg_memory_barrier();
+		MarkBufferDirtyHint(promise->buffer, true);
 		UnlockReleaseBuffer(promise->buffer);
 	}
 	npromises = 0;
