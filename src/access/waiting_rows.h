@@ -12,6 +12,9 @@
 #include "merge/merge.h"
 #include "utils/tuplesort.h"
 
+/* Rows of a sort in memory that are read ahead. */
+#define ROWS_AHEAD 16
+
 typedef enum WaitingStage
 {
 	WAITING_IN_LIST,
@@ -40,6 +43,9 @@ typedef struct WaitingRows
 	TupleTableSlot *sort_in;	/* a row and its arrival */
 	TupleTableSlot *sort_out;
 	bool		spilled;		/* what it gives is good only until the next row */
+	MinimalTuple ahead[ROWS_AHEAD]; /* if not: rows that it has given already */
+	int			ahead_next;
+	int			ahead_count;
 } WaitingRows;
 
 extern void waiting_rows_begin(WaitingRows *rows, MergeTarget *target,
