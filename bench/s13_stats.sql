@@ -2,10 +2,10 @@
 -- target cost against off: 1.02
 -- using: USING merge_engine WITH (merge_engine = 'partial-update', sequence.field = 'version')
 -- session off: merge_engine.track_stats = off
--- set rows = rows / 100
--- set keys = rows
+-- set keys = rows / 100
+-- set rows = rows / 25
 -- set synchronous_commit = off
--- rounds: 25
+-- rounds: 15
 -- pgbench: 1
 --
 -- The statement of S6, with one client. The counters are written when the transaction commits.
@@ -16,10 +16,9 @@
 --- table
 \i :bench/table.sql
 ALTER TABLE t SET (fillfactor = 90);
-\i :bench/refill.sql
 
 --- before
-VACUUM t;
+\i :bench/refill.sql
 
 --- ours on
 \set id random(1, :keys)

@@ -2,12 +2,13 @@
 -- target: 1.2
 -- using: USING merge_engine WITH (merge_engine = 'aggregation', fields.default_aggregate_function = 'sum')
 -- set keys = 1000
--- set rows = rows / 20
+-- set rows = rows / 8
 -- set clients = 2
 -- set synchronous_commit = off
 -- pgbench: 1
 --
--- Every statement is a transaction of its own, and does not wait for the disk.
+-- Every statement is a transaction of its own, and does not wait for the disk. The
+-- UPDATE only changes rows that are there.
 
 --- table
 CREATE TABLE t (id int PRIMARY KEY, hits bigint, amount bigint) :using;
@@ -53,3 +54,8 @@ CREATE TRIGGER upsert BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION upsert();
 \set id random(1, :keys)
 \set amount random(1, 1000)
 INSERT INTO t VALUES (:id, 1, :amount);
+
+--- reference UPDATE by key
+\set id random(1, :keys)
+\set amount random(1, 1000)
+UPDATE t SET hits = hits + 1, amount = amount + :amount WHERE id = :id;
