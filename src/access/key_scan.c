@@ -52,8 +52,13 @@
 #define WALK_PAUSE 64
 #define WALK_PAUSE_MAX 4096
 
-/* A page is pruned when it has not room for so many more versions of a row. */
-#define ROOM_FOR_VERSIONS 2
+/*
+ * A page is pruned when it has not room for so many more versions of a row, or when
+ * most of the space that its fillfactor leaves free is used, to one part in so many.
+ * Another session's pin may be in the way the first time, and the second.
+ */
+#define ROOM_FOR_VERSIONS 3
+#define ROOM_SHARE 4
 
 /*
  * key_holder_note
@@ -158,8 +163,9 @@ key_scan_is_busy(const KeyScan *scan)
  * Like heap_page_prune_opt we look without a lock, so it is only a guess.
  */
 static bool
-key_scan_page_is_full(Page page, OffsetNumber offset)
+key_scan_page_is_full(Relation relation, Page page, OffsetNumber offset)
 {
+	Size		room = RelationGetTargetPageFreeSpace(relation, HEAP_DEFAULT_FILLFACTOR) / ROOM_SHARE;
 	ItemId		item;
 
 	if (PageIsFull(page))
@@ -169,7 +175,8 @@ key_scan_page_is_full(Page page, OffsetNumber offset)
 	item = PageGetItemId(page, offset);
 	if (ItemIdIsRedirected(item) && ItemIdGetRedirect(item) <= PageGetMaxOffsetNumber(page))
 		item = PageGetItemId(page, ItemIdGetRedirect(item));
-	return PageGetHeapFreeSpace(page) < ROOM_FOR_VERSIONS * MAXALIGN(ItemIdGetLength(item));
+	room = Max(room, ROOM_FOR_VERSIONS * MAXALIGN(ItemIdGetLength(item)));
+	return PageGetHeapFreeSpace(page) < room;
 }
 
 /*
@@ -188,7 +195,7 @@ key_scan_visit_page(IndexScanDesc scan)
 		return;
 	fetch->xs_cbuf = ReleaseAndReadBuffer(fetch->xs_cbuf, scan->heapRelation,
 										  ItemPointerGetBlockNumber(&scan->xs_heaptid));
-	if (key_scan_page_is_full(BufferGetPage(fetch->xs_cbuf),
+	if (key_scan_page_is_full(scan->heapRelation, BufferGetPage(fetch->xs_cbuf),
 							  ItemPointerGetOffsetNumber(&scan->xs_heaptid)))
 		heap_page_prune_opt(scan->heapRelation, fetch->xs_cbuf);
 }
