@@ -507,10 +507,18 @@ SELECT t.table_name,
 	coalesce(pg_catalog.sum(c.deletes_applied), 0)::bigint AS deletes_applied,
 	coalesce(pg_catalog.sum(c.deletes_ignored), 0)::bigint AS deletes_ignored,
 	coalesce(pg_catalog.sum(c.retractions), 0)::bigint AS retractions
-FROM @extschema@.tables t
+FROM (
+	SELECT table_name FROM @extschema@.tables
+	UNION
+	SELECT r.oid::pg_catalog.regclass
+	FROM pg_catalog.pg_trigger g
+	JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) g.tgrelid
+	WHERE g.tgfoid OPERATOR(pg_catalog.=) '@extschema@.merge_trigger()'::pg_catalog.regprocedure
+		AND r.relkind OPERATOR(pg_catalog.=) 'r'
+		AND NOT pg_catalog.pg_is_other_temp_schema(r.relnamespace)) t
 LEFT JOIN @extschema@.stats_counters c ON c.table_id OPERATOR(pg_catalog.=) t.table_name
 GROUP BY t.table_name;
-COMMENT ON VIEW @extschema@.stats IS 'what has been done to each merge table since its counters were reset';
+COMMENT ON VIEW @extschema@.stats IS 'what has been done to each table that merges, be it by a trigger, since its counters were reset';
 GRANT SELECT ON @extschema@.stats TO PUBLIC;
 
 CREATE FUNCTION @extschema@.reset_stats(table_name pg_catalog.regclass DEFAULT NULL)

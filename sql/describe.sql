@@ -31,6 +31,16 @@ SELECT * FROM merge_engine.describe('dedup');
 SELECT * FROM merge_engine.describe('first');
 SELECT * FROM merge_engine.describe('plain');
 SELECT * FROM merge_engine.describe('parted');
+-- a merge trigger's table is like any other
+CREATE TABLE triggered (k int PRIMARY KEY, a int, op text, s int);
+CREATE TRIGGER merge BEFORE INSERT ON triggered FOR EACH ROW
+EXECUTE FUNCTION merge_engine.merge_trigger('sequence.field=s', 'rowkind.field=op');
+SELECT * FROM merge_engine.describe('triggered') EXCEPT SELECT * FROM merge_engine.describe('dedup');
+INSERT INTO triggered VALUES (1, 10, '+I', 5);
+SELECT * FROM merge_engine.explain_merge('triggered', '{"k": 1, "a": 11, "op": "+U", "s": 4}');
+DROP TRIGGER merge ON triggered;
+SELECT * FROM merge_engine.describe('triggered');
+DROP TABLE triggered;
 -- what it says of order is what the options make of it
 SELECT order_free, note FROM merge_engine.describe('dedup') WHERE role IN ('table', 'value');
 ALTER TABLE dedup SET (tombstones);

@@ -55,6 +55,15 @@ INSERT INTO d VALUES (21, 'b', '+I', 2);
 INSERT INTO d VALUES (21, 'late', '+I', 1);
 SELECT count(*) FROM merge_engine.stats_counters WHERE table_id = 'd'::regclass AND ctid NOT IN (SELECT place FROM places);
 SELECT * FROM counted WHERE t = 'd'::regclass;
+-- a heap table with a merge trigger is counted, too
+CREATE TABLE h (k int PRIMARY KEY, a text, s int);
+CREATE TRIGGER merge BEFORE INSERT ON h FOR EACH ROW EXECUTE FUNCTION merge_engine.merge_trigger('sequence.field=s');
+INSERT INTO h VALUES (1, 'a', 5), (1, 'b', 6), (2, 'a', 5);
+INSERT INTO h VALUES (1, 'late', 4);
+SELECT statements, rows_in, keys_inserted, keys_merged, keys_unchanged, late_ignored FROM merge_engine.stats
+WHERE table_name = 'h'::regclass;
+DROP TABLE h;
+SELECT count(*) FROM merge_engine.stats WHERE table_name::text = 'h';
 -- more tables than a commit can do so with
 CREATE PROCEDURE for_many(command text) LANGUAGE plpgsql AS $$
 BEGIN

@@ -23,6 +23,7 @@
 
 #include "access/before_insert.h"
 #include "access/index_shim.h"
+#include "access/stats.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -284,6 +285,7 @@ before_insert_row(MergeTarget *target, Relation relation, TupleTableSlot *slot,
 	oldcontext = MemoryContextSwitchTo(target->row_context);
 	upsert_error_begin(&error, target);
 	upsert_read_row(target, slot, &row);
+	stats_count_row(target);
 	upsert_key(&upsert);
 	upsert_error_end(&error);
 	MemoryContextSwitchTo(oldcontext);

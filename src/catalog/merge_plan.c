@@ -364,7 +364,7 @@ merge_plan_open(Oid relid, LOCKMODE lockmode)
 {
 	Relation	relation = relation_open(relid, lockmode);
 	bool		ours = relation->rd_rel->relkind == RELKIND_RELATION &&
-		relation->rd_rel->relam == ddl_access_method();
+		(relation->rd_rel->relam == ddl_access_method() || merge_trigger_find(relation) != NULL);
 	MergePlan  *plan = ours ? merge_plan_get(relation) : NULL;
 
 	if (plan == NULL)
@@ -373,7 +373,7 @@ merge_plan_open(Oid relid, LOCKMODE lockmode)
 				 errmsg("\"%s\" is not a table that merges", RelationGetRelationName(relation)),
 				 relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ?
 					 errhint("Each partition has rules of its own.") :
-					 errhint("merge_engine.tables lists the tables that merge; a table needs access method merge_engine, an engine and a primary key.")));
+					 errhint("merge_engine.stats lists the tables that merge; a table needs a primary key, and access method merge_engine with an engine, or a merge trigger.")));
 	merge_plan_release(plan);
 	return relation;
 }
