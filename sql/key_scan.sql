@@ -119,6 +119,17 @@ BEGIN
 END $$;
 SELECT count(*), max(ctid) < '(1,0)' FROM pruned;
 SELECT count(*), max(ctid) < '(1,0)' FROM pruned_by_trigger;
-DROP TABLE pruned, pruned_by_trigger;
+-- nor do versions that become longer and shorter leave it
+CREATE TEMP TABLE toggled (k int PRIMARY KEY, filler text) USING merge_engine;
+INSERT INTO toggled SELECT k, '' FROM generate_series(1, 10) k;
+DO $$
+BEGIN
+	FOR i IN 1..300 LOOP
+		INSERT INTO toggled VALUES (1 + i * 7 % 10, repeat('.', 600 * (i / 10 % 2)));
+		COMMIT;
+	END LOOP;
+END $$;
+SELECT count(*), max(ctid) < '(1,0)' FROM toggled;
+DROP TABLE pruned, pruned_by_trigger, toggled;
 DROP TABLE ahead, merged, by_hand;
 DROP FUNCTION write_ahead, try_keys, keys_of, key_of;

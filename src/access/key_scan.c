@@ -158,24 +158,29 @@ key_scan_is_busy(const KeyScan *scan)
 }
 
 /*
- * Is there hardly room on a row's page for its next version?  It will be about as
- * long as this one.  The row's line pointer leads there, or to an older version.
- * Like heap_page_prune_opt we look without a lock, so it is only a guess.
+ * Is there hardly room on a row's page for its next version?  That will be about as
+ * long as this one, to which the row's line pointer leads, or to an older one; where
+ * versions become shorter and longer, as long as the page's are on average.  Like
+ * heap_page_prune_opt we look without a lock, so it is only a guess.
  */
 static bool
 key_scan_page_is_full(Relation relation, Page page, OffsetNumber offset)
 {
 	Size		room = RelationGetTargetPageFreeSpace(relation, HEAP_DEFAULT_FILLFACTOR) / ROOM_SHARE;
+	OffsetNumber nitems = PageGetMaxOffsetNumber(page);
+	Size		length;
 	ItemId		item;
 
 	if (PageIsFull(page))
 		return true;
-	if (offset > PageGetMaxOffsetNumber(page))
+	if (offset > nitems)
 		return false;
 	item = PageGetItemId(page, offset);
-	if (ItemIdIsRedirected(item) && ItemIdGetRedirect(item) <= PageGetMaxOffsetNumber(page))
+	if (ItemIdIsRedirected(item) && ItemIdGetRedirect(item) <= nitems)
 		item = PageGetItemId(page, ItemIdGetRedirect(item));
-	room = Max(room, ROOM_FOR_VERSIONS * MAXALIGN(ItemIdGetLength(item)));
+	length = (PageGetPageSize(page) - ((PageHeader) page)->pd_upper) / nitems;
+	length = Max(length, ItemIdGetLength(item));
+	room = Max(room, ROOM_FOR_VERSIONS * MAXALIGN(length));
 	return PageGetHeapFreeSpace(page) < room;
 }
 
