@@ -157,6 +157,51 @@ SET merge_engine.write_buffer = '64kB';
 INSERT INTO kept SELECT i % 1500, CASE WHEN i > 2990 THEN look_and_fail(i) ELSE 1 END FROM generate_series(1, 3000) i;
 RESET merge_engine.write_buffer;
 SELECT count(*), sum(n), min(n), max(n) FROM kept;
+-- rows that wait once more are older than those that came meanwhile, however many
+-- they are and wherever these wait
+CREATE TABLE kept_last (k int PRIMARY KEY, n int) USING merge_engine
+	WITH ("merge-engine" = 'aggregation', "fields.n.aggregate-function" = 'last_value');
+CREATE FUNCTION look_and_fail_each(i int, n int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF i % n = 0 THEN
+		PERFORM count(*) FROM kept_last;
+		RAISE EXCEPTION 'rolled back';
+	END IF;
+	RETURN i;
+EXCEPTION WHEN raise_exception THEN
+	RETURN i;
+END $$;
+INSERT INTO kept_last SELECT i % 3, look_and_fail_each(i, 10) FROM generate_series(1, 25) i;
+SELECT * FROM kept_last ORDER BY k;
+INSERT INTO kept_last SELECT i % 3, look_and_fail_each(i, 900) FROM generate_series(1, 1001) i;
+SELECT * FROM kept_last ORDER BY k;
+INSERT INTO kept_last SELECT i % 3, look_and_fail_each(i, 2000) FROM generate_series(1, 5000) i;
+SELECT * FROM kept_last ORDER BY k;
+SET merge_engine.write_buffer = '64kB';
+INSERT INTO kept_last SELECT i % 3, look_and_fail_each(i, 4000) FROM generate_series(1, 9000) i;
+RESET merge_engine.write_buffer;
+SELECT * FROM kept_last ORDER BY k;
+-- nor do they depend on the subtransaction in which they come to wait once more, be
+-- it that they have to wait on disk
+CREATE TABLE other (k int);
+CREATE TABLE kept_wide (k int PRIMARY KEY, n int, filler text) USING merge_engine;
+CREATE FUNCTION look_and_look_elsewhere(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = 4000 THEN
+		PERFORM count(*) FROM kept_wide;
+		RAISE EXCEPTION 'rolled back';
+	ELSIF i = 4002 THEN
+		PERFORM count(*) FROM other;
+		RAISE EXCEPTION 'rolled back';
+	END IF;
+	RETURN i;
+EXCEPTION WHEN raise_exception THEN
+	RETURN i;
+END $$;
+SET merge_engine.write_buffer = '64kB';
+INSERT INTO kept_wide SELECT i, look_and_look_elsewhere(i), repeat('.', 100) FROM generate_series(1, 9000) i;
+RESET merge_engine.write_buffer;
+SELECT count(*), sum(n) FROM kept_wide;
 -- two INSERTs of one query that run row by row
 CREATE TABLE both_sides (k int PRIMARY KEY, a int, b int) USING merge_engine WITH ("merge-engine" = 'partial-update');
 WITH first AS (INSERT INTO both_sides (k, a) SELECT i, i FROM generate_series(1, 10) i RETURNING k)

@@ -296,7 +296,9 @@ target_take_plan_slots(MergeTarget *target)
 		(tupdesc->constr != NULL && tupdesc->constr->has_generated_stored))
 		return;
 	oldcontext = MemoryContextSwitchTo(modify->ps.state->es_query_cxt);
-	result_rel->ri_newTupleSlot = ExecInitExtraTupleSlot(modify->ps.state, tupdesc, ops);
+	/* not the relation's descriptor: a subtransaction would be its owner, if we are in one */
+	result_rel->ri_newTupleSlot = ExecInitExtraTupleSlot(modify->ps.state,
+														 merge_plan_tupdesc(target->plan), ops);
 	MemoryContextSwitchTo(oldcontext);
 }
 

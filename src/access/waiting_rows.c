@@ -292,7 +292,7 @@ waiting_rows_leave_list(WaitingRows *rows)
 
 	rows->in_memory = AllocSetContextCreate(rows->context, "waiting keys",
 											ALLOCSET_DEFAULT_SIZES);
-	if (!rows->may_fold || !waiting_rows_use_hash(rows))
+	if (!rows->may_fold || rows->disordered || !waiting_rows_use_hash(rows))
 		waiting_rows_use_sort(rows);
 	for (uint64 i = 0; i < nrows; i++)
 	{
@@ -332,6 +332,20 @@ waiting_rows_append(WaitingRows *rows, MergeRow *row)
 }
 
 /*
+ * Note in which order rows come.  Those that wait once more, because a rollback has
+ * undone their merge, are older than what has come since: they cannot be folded
+ * into that, only sorted.
+ */
+static void
+waiting_rows_note_arrival(WaitingRows *rows, uint64 arrival)
+{
+	rows->disordered |= rows->nrows > 0 && arrival < rows->last_arrival;
+	rows->last_arrival = arrival;
+	if (rows->disordered && rows->stage == WAITING_FOLDED)
+		waiting_rows_unfold(rows);
+}
+
+/*
  * waiting_rows_put
  *		Lets a row wait; copies it.
  */
@@ -341,6 +355,7 @@ waiting_rows_put(WaitingRows *rows, const MergeRow *row)
 	MergeTarget *target = rows->target;
 	MemoryContext oldcontext;
 
+	waiting_rows_note_arrival(rows, row->arrival);
 	if (rows->nrows == LIST_ROWS_FIRST)
 		target_take_plan_slots(target);
 	if (rows->stage == WAITING_IN_LIST &&

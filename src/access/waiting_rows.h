@@ -30,6 +30,8 @@ typedef struct WaitingRows
 	WaitingStage stage;
 	uint64		nrows;
 	bool		may_fold;
+	bool		disordered;		/* they have not come in the order of arrival */
+	uint64		last_arrival;
 	MergeState *scratch;		/* for folding */
 
 	MergeRow  **list;

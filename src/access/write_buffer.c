@@ -25,6 +25,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 /* A sorted key with more rows than this is folded as it is read. */
 #define FOLD_GROUP_ROWS 64
@@ -41,6 +42,7 @@ struct WriteBuffer
 	CommandId	cid;
 	int			options;
 	int			nest_level;		/* of the statement's (sub)transaction */
+	ResourceOwner owner;		/* the statement's */
 	WaitingRows rows;
 
 	/* of a buffer that was merged in a subtransaction */
@@ -62,6 +64,7 @@ write_buffer_create(MergeTarget *target, CommandId cid, int options)
 	buffer->cid = cid;
 	buffer->options = options;
 	buffer->nest_level = GetCurrentTransactionNestLevel();
+	buffer->owner = CurrentResourceOwner;
 	waiting_rows_begin(&buffer->rows, target, context);
 	(*target->nbuffers)++;
 
@@ -391,6 +394,7 @@ void
 write_buffer_restore(MergeTarget *target)
 {
 	WriteBuffer **link = &target->unsettled;
+	ResourceOwner owner = CurrentResourceOwner;
 
 	while (*link != NULL)
 	{
@@ -404,6 +408,8 @@ write_buffer_restore(MergeTarget *target)
 		}
 		*link = lost->next;
 		target->memory = NULL;
+		/* what the rows need, files perhaps, must outlive a subtransaction */
+		CurrentResourceOwner = lost->owner;
 		buffer = write_buffer_of(target, lost->cid, lost->options);
 		buffer->nest_level = lost->nest_level;
 		for (uint64 i = 0; i < lost->rows.nrows; i++)
@@ -415,6 +421,7 @@ write_buffer_restore(MergeTarget *target)
 			waiting_rows_put(&buffer->rows, lost->rows.list[i]);
 			MemoryContextSwitchTo(oldcontext);
 		}
+		CurrentResourceOwner = owner;
 		write_buffer_free(lost);
 	}
 }
