@@ -4,11 +4,11 @@
  *
  * The table is unlogged: it costs no WAL, and goes with a crash, as PostgreSQL's
  * own statistics do.  So that nobody waits for anybody, each backend number has
- * a row of its own for each merge table; the view adds them up.  Its rows are on
- * pages of its own, or processors would pass the page to each other at every commit.
- * A new backend goes on with the row of the last one that had its number.  Where
- * that row cannot be had (a prepared transaction has it, or it is just being reset)
- * it begins another one.
+ * a row of its own for each merge table; the view adds them up.  Its rows are on a
+ * page of its own, as long as they fit, or processors would pass pages to each other
+ * at every commit.  A new backend goes on with the row of the last one that had its
+ * number.  Where that row cannot be had (a prepared transaction has it, or it is just
+ * being reset) it begins another one.
  *
  * A commit must not pay for a new version of the row, so it changes the row in
  * place, as PostgreSQL does with a few catalog columns.  What is not committed
@@ -22,6 +22,9 @@
  *	 cannot fail; nor can anybody else be changing the row, but to delete it.  So
  *	 a share lock will do, as for hint bits, and commits do not wait for each other
  *	 where rows of several backends are on one page.
+ *
+ * Rows are looked for with SnapshotSelf: for an MVCC snapshot, a serializable
+ * transaction would lock all counters against those of others.
  *
  * So counts are there for everybody as soon as they are committed, in whatever
  * snapshot, and need no transaction number.  Only a row that does not exist yet
@@ -97,9 +100,6 @@ static StatsPlace *places = NULL;
 static int	nplaces = 0;
 static int	places_size = 0;
 
-/* The page for more rows of this backend, or InvalidBlockNumber. */
-static BlockNumber own_block = InvalidBlockNumber;
-
 static StatsPromise promises[MAX_PROMISES];
 static int	npromises = 0;
 
@@ -137,7 +137,6 @@ stats_rows_open(void)
 
 		if (OidIsValid(schema))
 			counters_relid = get_relname_relid("stats_counters", schema);
-		own_block = InvalidBlockNumber;
 	}
 	if (OidIsValid(counters_relid))
 		relation = try_table_open(counters_relid, RowExclusiveLock);
@@ -175,10 +174,7 @@ stats_place(Oid relid)
 	return &places[nplaces++];
 }
 
-/*
- * The row in a tuple, if it belongs to this backend's number and is a table's, or
- * InvalidOid: of any table.
- */
+/* The row in a tuple, if it is a table's and belongs to this backend's number. */
 static StatsRow *
 stats_row_of(HeapTupleHeader tuple, Size length, Oid relid)
 {
@@ -187,8 +183,7 @@ stats_row_of(HeapTupleHeader tuple, Size length, Oid relid)
 	if (HeapTupleHeaderGetNatts(tuple) != STATS_NATTS ||
 		(tuple->t_infomask & HEAP_HASNULL) != 0 ||
 		length < tuple->t_hoff + sizeof(StatsRow) ||
-		(OidIsValid(relid) && row->table != relid) ||
-		row->backend != compat_backend_number())
+		row->table != relid || row->backend != compat_backend_number())
 		return NULL;
 	return row;
 }
@@ -210,24 +205,20 @@ stats_place_pin(Relation relation, StatsPlace *place)
 }
 
 /*
- * Is a tuple, whose page is pinned, there for everybody, and is nobody about to
+ * Is a tuple, whose page is locked, there for everybody, and is nobody about to
  * delete or replace it?
  */
 static bool
 stats_tuple_is_free(HeapTuple tuple, Buffer buffer)
 {
 	SnapshotData dirty;
-	bool		visible;
 
-	/* needs no lock, as nothing else than a deletion can come up */
 	if (HeapTupleHeaderXminCommitted(tuple->t_data) &&
 		(tuple->t_data->t_infomask & HEAP_XMAX_INVALID) != 0)
 		return true;
 	InitDirtySnapshot(dirty);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	visible = HeapTupleSatisfiesVisibility(tuple, &dirty, buffer);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	return visible && !TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
+	return HeapTupleSatisfiesVisibility(tuple, &dirty, buffer) &&
+		!TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
 }
 
 /*
@@ -244,7 +235,11 @@ stats_row_at(Relation relation, StatsPlace *place, Buffer *buffer)
 	*buffer = stats_place_pin(relation, place);
 	if (!BufferIsValid(*buffer))
 		return NULL;
-	/* nobody moves what is on a pinned page */
+	/*
+	 * Nobody moves what is on a pinned page.  But who has begun to do so before
+	 * we came must come to an end first.
+	 */
+	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(*buffer);
 	if (offset <= PageGetMaxOffsetNumber(page) &&
 		ItemIdIsNormal(PageGetItemId(page, offset)))
@@ -261,6 +256,7 @@ stats_row_at(Relation relation, StatsPlace *place, Buffer *buffer)
 		if (row != NULL && !stats_tuple_is_free(&tuple, *buffer))
 			row = NULL;
 	}
+	LockBuffer(*buffer, BUFFER_LOCK_UNLOCK);
 	if (row == NULL)
 		ReleaseBuffer(*buffer);
 	return row;
@@ -271,7 +267,6 @@ static StatsRow *
 stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 {
 	StatsRow   *row = NULL;
-	Snapshot	snapshot;
 	TableScanDesc scan;
 	HeapTuple	tuple;
 
@@ -280,13 +275,9 @@ stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 	if (row != NULL)
 		return row;
 
-	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	scan = table_beginscan(relation, snapshot, 0, NULL);
+	scan = table_beginscan(relation, SnapshotSelf, 0, NULL);
 	while (row == NULL && (tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
 	{
-		if (stats_row_of(tuple->t_data, tuple->t_len, InvalidOid) == NULL)
-			continue;
-		own_block = ItemPointerGetBlockNumber(&tuple->t_self);
 		if (stats_row_of(tuple->t_data, tuple->t_len, place->relid) == NULL)
 			continue;
 		place->tid = tuple->t_self;
@@ -294,26 +285,33 @@ stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 		row = stats_row_at(relation, place, buffer);
 	}
 	table_endscan(scan);
-	UnregisterSnapshot(snapshot);
 	if (row == NULL)
 		ItemPointerSetInvalid(&place->tid);
 	return row;
 }
 
-/* Add an empty page to the table, for rows of this backend. */
+/*
+ * The page where rows of this backend are put first: each backend number has one.
+ * Adds empty pages to the table up to there.
+ */
 static BlockNumber
-stats_page_create(Relation relation)
+stats_page_of_backend(Relation relation)
 {
-	BlockNumber block;
-	Buffer		buffer;
+	BlockNumber block = compat_backend_number();
+	BlockNumber nblocks = RelationGetNumberOfBlocks(relation);
 
-	LockRelationForExtension(relation, ExclusiveLock);
-	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
-	UnlockRelationForExtension(relation, ExclusiveLock);
-	block = BufferGetBlockNumber(buffer);
-	PageInit(BufferGetPage(buffer), BufferGetPageSize(buffer), 0);
-	MarkBufferDirty(buffer);
-	UnlockReleaseBuffer(buffer);
+	while (nblocks <= block)
+	{
+		Buffer		buffer;
+
+		LockRelationForExtension(relation, ExclusiveLock);
+		buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+		UnlockRelationForExtension(relation, ExclusiveLock);
+		nblocks = BufferGetBlockNumber(buffer) + 1;
+		PageInit(BufferGetPage(buffer), BufferGetPageSize(buffer), 0);
+		MarkBufferDirty(buffer);
+		UnlockReleaseBuffer(buffer);
+	}
 	return block;
 }
 
@@ -331,14 +329,10 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	for (int i = 0; i < STATS_COUNTERS; i++)
 		values[STATS_FIRST_COUNTER + i] = Int64GetDatum(counters[i]);
 	tuple = heap_form_tuple(RelationGetDescr(relation), values, nulls);
-	/* VACUUM may have made the table shorter */
-	if (own_block == InvalidBlockNumber || own_block >= RelationGetNumberOfBlocks(relation))
-		own_block = stats_page_create(relation);
-	RelationSetTargetBlock(relation, own_block);
+	RelationSetTargetBlock(relation, stats_page_of_backend(relation));
 	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
 	place->tid = tuple->t_self;
 	place->buffer = InvalidBuffer;
-	own_block = ItemPointerGetBlockNumber(&place->tid);
 	heap_freetuple(tuple);
 }
 
@@ -455,8 +449,7 @@ stats_forget(Oid relid)
 
 	while (again)
 	{
-		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-		TableScanDesc scan = table_beginscan(relation, snapshot, 0, NULL);
+		TableScanDesc scan = table_beginscan(relation, SnapshotSelf, 0, NULL);
 		HeapTuple	tuple;
 
 		again = false;
@@ -477,7 +470,6 @@ stats_forget(Oid relid)
 				again = true;
 		}
 		table_endscan(scan);
-		UnregisterSnapshot(snapshot);
 		CommandCounterIncrement();
 	}
 	if (relation != NULL)
