@@ -168,7 +168,7 @@ variant_check() {
 slow_of() {
 	local goal
 	for goal in "${goals_of[@]}"; do
-		[[ $goal != "$1:"* ]] || { echo $((SLOW * 4)); return; }
+		[[ $goal != *"against $1:"* ]] || { echo $((SLOW * 4)); return; }
 	done
 	echo "$SLOW"
 }
@@ -179,7 +179,7 @@ variant_measure() {
 	scenario_head rounds:
 	rounds=${found[0]:-$ROUNDS}
 	[ "$ROUNDS" -gt 1 ] && [ "$rounds" -gt "$ROUNDS" ] || rounds=$ROUNDS
-	scenario_head "target against"
+	scenario_head target
 	goals_of=("${found[@]}")
 	script_tables | run_psql input >"$tmp/out" || fail "$file: input or tables failed"
 	for ((round = 1; round <= rounds; round++)); do
