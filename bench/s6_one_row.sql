@@ -9,6 +9,7 @@
 -- set keys = rows / 10
 -- set rows = rows / 20
 -- set synchronous_commit = off
+-- rounds: 9
 -- pgbench: 1
 --
 -- Every statement is a transaction of its own. Its commit does not wait for the

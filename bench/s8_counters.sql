@@ -5,6 +5,7 @@
 -- set rows = rows / 8
 -- set clients = 2
 -- set synchronous_commit = off
+-- rounds: 9
 -- pgbench: 1
 --
 -- Every statement is a transaction of its own, and does not wait for the disk. The
