@@ -334,7 +334,8 @@ waiting_rows_append(WaitingRows *rows, MergeRow *row)
 /*
  * Note in which order rows come.  Those that wait once more, because a rollback has
  * undone their merge, are older than what has come since: they cannot be folded
- * into that, only sorted.
+ * into that, only sorted.  (Nothing of such a row is in the target's row_context,
+ * which unfolding resets.)
  */
 static void
 waiting_rows_note_arrival(WaitingRows *rows, uint64 arrival)
