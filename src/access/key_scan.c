@@ -173,7 +173,7 @@ key_scan_page_is_full(Relation relation, Page page, OffsetNumber offset)
 
 	if (PageIsFull(page))
 		return true;
-	if (offset > nitems)
+	if (nitems == 0 || offset > nitems)
 		return false;
 	item = PageGetItemId(page, offset);
 	if (ItemIdIsRedirected(item) && ItemIdGetRedirect(item) <= nitems)

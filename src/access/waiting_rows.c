@@ -363,7 +363,7 @@ waiting_rows_put(WaitingRows *rows, const MergeRow *row)
 		(rows->nrows == LIST_ROWS || waiting_rows_is_full(rows)))
 		waiting_rows_leave_list(rows);
 
-	if (rows->stage == WAITING_IN_LIST)
+	if (rows->list != NULL)
 	{
 		oldcontext = MemoryContextSwitchTo(rows->in_memory);
 		waiting_rows_append(rows, merge_row_copy(target->plan, row));
