@@ -202,6 +202,42 @@ SET merge_engine.write_buffer = '64kB';
 INSERT INTO kept_wide SELECT i, look_and_look_elsewhere(i), repeat('.', 100) FROM generate_series(1, 9000) i;
 RESET merge_engine.write_buffer;
 SELECT count(*), sum(n) FROM kept_wide;
+-- where an error is caught in the middle of that, no row is lost without a word, nor
+-- where how the statement's other rows were merged is forgotten
+CREATE FUNCTION look_and_run_out(i int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = 4000 THEN
+		PERFORM set_config('temp_file_limit', '1kB', true);
+		PERFORM count(*) FROM kept_wide;
+	END IF;
+	RETURN i;
+EXCEPTION WHEN configuration_limit_exceeded THEN
+	RETURN i;
+END $$;
+TRUNCATE kept_wide;
+SET merge_engine.write_buffer = '64kB';
+INSERT INTO kept_wide SELECT i, look_and_run_out(i), repeat('.', 100) FROM generate_series(1, 6000) i;
+RESET merge_engine.write_buffer;
+SELECT count(*) FROM kept_wide;
+CREATE TABLE kept_newest (k int PRIMARY KEY, v int, s int) USING merge_engine
+	WITH ("merge-engine" = 'partial-update', sequence.field = 's');
+CREATE FUNCTION look(i int, what text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF what <> '' THEN
+		PERFORM count(*) FROM kept_newest;
+	END IF;
+	IF what = 'fail' THEN
+		RAISE EXCEPTION 'rolled back';
+	END IF;
+	RETURN i;
+EXCEPTION WHEN raise_exception THEN
+	RETURN i;
+END $$;
+INSERT INTO kept_newest SELECT look(k, what), v, s FROM (VALUES (1, 5, 5, ''), (1, NULL, 9, ''), (2, 1, 9, ''),
+	(2, 2, 8, 'fail'), (1, 7, 7, '')) i (k, v, s, what);
+SELECT * FROM kept_newest WHERE k = 1;
+INSERT INTO kept_newest SELECT look(k, what), v, s FROM (VALUES (1, 5, 15, ''), (1, NULL, 19, ''), (2, 1, 19, 'look'),
+	(2, 2, 18, 'fail'), (1, 7, 17, '')) i (k, v, s, what);
 -- two INSERTs of one query that run row by row
 CREATE TABLE both_sides (k int PRIMARY KEY, a int, b int) USING merge_engine WITH ("merge-engine" = 'partial-update');
 WITH first AS (INSERT INTO both_sides (k, a) SELECT i, i FROM generate_series(1, 10) i RETURNING k)

@@ -108,6 +108,16 @@ key_memory_create(const MergePlan *plan, SortSupport sort, int nkeys,
 	return memory;
 }
 
+/*
+ * key_memory_is_empty
+ *		Is there no entry?
+ */
+bool
+key_memory_is_empty(KeyMemory *memory)
+{
+	return rbt_leftmost(memory->tree) == NULL;
+}
+
 /* Set a search entry up for the key in a row's values. */
 static void
 key_memory_search(const KeyMemory *memory, KeyEntry *search, Datum *key,

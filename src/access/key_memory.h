@@ -16,6 +16,7 @@ typedef struct KeyEntry KeyEntry;
 extern KeyMemory *key_memory_create(const MergePlan *plan, SortSupport sort,
 									int nkeys, const AttrNumber *columns);
 extern KeyEntry *key_memory_find(KeyMemory *memory, const Datum *values);
+extern bool key_memory_is_empty(KeyMemory *memory);
 extern bool key_memory_is_current(const KeyEntry *entry, const ItemPointerData *stored);
 extern void key_memory_locate(KeyEntry *entry, const ItemPointerData *stored);
 extern void key_memory_merge(KeyMemory *memory, KeyEntry *entry,

@@ -100,6 +100,9 @@ static StatsPlace *places = NULL;
 static int	nplaces = 0;
 static int	places_size = 0;
 
+/* The page of this backend's newest row, or InvalidBlockNumber. */
+static BlockNumber newest_block = InvalidBlockNumber;
+
 static StatsPromise promises[MAX_PROMISES];
 static int	npromises = 0;
 
@@ -322,6 +325,7 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	Datum		values[STATS_NATTS];
 	bool		nulls[STATS_NATTS] = {false};
 	HeapTuple	tuple;
+	bool		known;
 
 	values[STATS_TABLE] = ObjectIdGetDatum(place->relid);
 	values[STATS_BACKEND] = Int32GetDatum(compat_backend_number());
@@ -329,10 +333,13 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	for (int i = 0; i < STATS_COUNTERS; i++)
 		values[STATS_FIRST_COUNTER + i] = Int64GetDatum(counters[i]);
 	tuple = heap_form_tuple(RelationGetDescr(relation), values, nulls);
-	RelationSetTargetBlock(relation, stats_page_of_backend(relation));
+	known = newest_block != InvalidBlockNumber &&
+		newest_block < RelationGetNumberOfBlocks(relation);
+	RelationSetTargetBlock(relation, known ? newest_block : stats_page_of_backend(relation));
 	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
 	place->tid = tuple->t_self;
 	place->buffer = InvalidBuffer;
+	newest_block = ItemPointerGetBlockNumber(&place->tid);
 	heap_freetuple(tuple);
 }
 

@@ -49,6 +49,8 @@ struct WriteBuffer
 	struct WriteBuffer *next;
 	int			merged_level;
 	bool		rolled_back;
+	bool		broken;			/* some of its rows cannot be had any more */
+	bool		forgets;		/* was merged by what is remembered of other flushes */
 };
 
 /* A new buffer for a target that is open. */
@@ -344,10 +346,14 @@ write_buffer_flush(MergeTarget *target, bool remember)
 		target->result_rel->ri_NumIndices = target->indexes->ri_NumIndices;
 	if (unsettled)
 	{
-		waiting_rows_make_list(&buffer->rows);
 		buffer->merged_level = GetCurrentTransactionNestLevel();
+		buffer->forgets = target->memory != NULL && !key_memory_is_empty(target->memory);
 		buffer->next = target->unsettled;
 		target->unsettled = buffer;
+		/* until that is done, an error that is caught outside loses rows */
+		buffer->broken = true;
+		waiting_rows_make_list(&buffer->rows);
+		buffer->broken = false;
 	}
 	write_buffer_merge(buffer, remember);
 	if (!unsettled)
@@ -385,6 +391,30 @@ write_buffer_end_subxact(MergeTarget *target, bool committed, int level)
 }
 
 /*
+ * Can the rows that were merged in vain be merged again?  Not if an error came
+ * while they were read from the sort, or were put back; nor if they are not the
+ * first that were merged, and how these must be remembered is lost with them.
+ */
+static void
+write_buffer_check_lost(const WriteBuffer *lost)
+{
+	const char *table = lost->target->plan->table;
+
+	if (lost->broken)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("rows for table \"%s\" were lost in a subtransaction", table),
+				 errdetail("An error came while they were being merged, because an expression of the statement reads the table, and was caught there."),
+				 errhint("Do not read the table in an expression of the statement that writes it, or let the error end the statement.")));
+	if (lost->forgets)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot merge rows into table \"%s\" again after a subtransaction was rolled back", table),
+				 errdetail("An expression of the statement reads the table more than once, and the order of the statement's rows matters."),
+				 errhint("Do not read the table in an expression of the statement that writes it.")));
+}
+
+/*
  * write_buffer_restore
  *		Lets the rows that were merged in vain wait again.  What was remembered
  *		of the statement's keys may be of rows that are no longer there, and is
@@ -406,7 +436,8 @@ write_buffer_restore(MergeTarget *target)
 			link = &lost->next;
 			continue;
 		}
-		*link = lost->next;
+		write_buffer_check_lost(lost);
+		lost->broken = true;
 		target->memory = NULL;
 		/* what the rows need, files perhaps, must outlive a subtransaction */
 		CurrentResourceOwner = lost->owner;
@@ -422,6 +453,7 @@ write_buffer_restore(MergeTarget *target)
 			MemoryContextSwitchTo(oldcontext);
 		}
 		CurrentResourceOwner = owner;
+		*link = lost->next;
 		write_buffer_free(lost);
 	}
 }

@@ -9,7 +9,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'merge_engine'\nautovacuum = off");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'merge_engine'\nautovacuum = off\nmax_connections = 20");
 $node->start;
 $node->safe_psql(
 	'postgres', q{
