@@ -163,24 +163,24 @@ variant_check() {
 	done
 }
 
-# How many tenths of the fastest rival's time a rival may take: SLOW, or more if a
-# goal of the scenario names it. NAME
+# How many tenths of the fastest rival's time a rival may take: more if one of the
+# goals names it. NAME
 slow_of() {
 	local goal
-	for goal in "${goals_of[@]}"; do
-		[[ $goal != *"against $1:"* ]] || { echo $((SLOW * 4)); return; }
+	for goal in "${targets[@]}"; do
+		[[ $goal != *"against $1:"* ]] || { echo "$SLOW_IN_GOAL"; return; }
 	done
 	echo "$SLOW"
 }
 
 # Run all contenders alternately, and add their measurements to raw.
 variant_measure() {
-	local rounds i ms wal growth deadlocks rows_found expected= fastest times=() goals_of=()
+	local rounds i ms wal growth deadlocks rows_found expected= fastest times=() targets=()
 	scenario_head rounds:
 	rounds=${found[0]:-$ROUNDS}
 	[ "$ROUNDS" -gt 1 ] && [ "$rounds" -gt "$ROUNDS" ] || rounds=$ROUNDS
 	scenario_head target
-	goals_of=("${found[@]}")
+	targets=("${found[@]}")
 	script_tables | run_psql input >"$tmp/out" || fail "$file: input or tables failed"
 	for ((round = 1; round <= rounds; round++)); do
 		for i in "${!names[@]}"; do
@@ -204,9 +204,8 @@ variant_measure() {
 			[ "${roles[i]}" != rival ] || [ $((times[i] * 10)) -le $((fastest * $(slow_of "${names[i]}"))) ] || times[i]=rests
 		done
 	done
-	scenario_head target
-	for i in "${!found[@]}"; do
-		printf '%s\t%s\t%s\t%s\n' "$id" "$title" "$variant" "${found[i]}" >>"$goals"
+	for i in "${!targets[@]}"; do
+		printf '%s\t%s\t%s\t%s\n' "$id" "$title" "$variant" "${targets[i]}" >>"$goals"
 	done
 }
 

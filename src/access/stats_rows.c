@@ -294,15 +294,19 @@ stats_row_find(Relation relation, StatsPlace *place, Buffer *buffer)
 }
 
 /*
- * The page where rows of this backend are put first: each backend number has one.
- * Adds empty pages to the table up to there.
+ * The page for a new row of this backend: where its newest one is, if VACUUM has
+ * left that page; at first, the one that each backend number has.  Adds empty pages
+ * to the table up to there.
  */
 static BlockNumber
-stats_page_of_backend(Relation relation)
+stats_page_for_row(Relation relation)
 {
 	BlockNumber block = compat_backend_number();
 	BlockNumber nblocks = RelationGetNumberOfBlocks(relation);
 
+	/* InvalidBlockNumber is beyond any */
+	if (newest_block < nblocks)
+		return newest_block;
 	while (nblocks <= block)
 	{
 		Buffer		buffer;
@@ -325,7 +329,6 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	Datum		values[STATS_NATTS];
 	bool		nulls[STATS_NATTS] = {false};
 	HeapTuple	tuple;
-	bool		known;
 
 	values[STATS_TABLE] = ObjectIdGetDatum(place->relid);
 	values[STATS_BACKEND] = Int32GetDatum(compat_backend_number());
@@ -333,9 +336,7 @@ stats_row_insert(Relation relation, StatsPlace *place, TimestampTz since, const 
 	for (int i = 0; i < STATS_COUNTERS; i++)
 		values[STATS_FIRST_COUNTER + i] = Int64GetDatum(counters[i]);
 	tuple = heap_form_tuple(RelationGetDescr(relation), values, nulls);
-	known = newest_block != InvalidBlockNumber &&
-		newest_block < RelationGetNumberOfBlocks(relation);
-	RelationSetTargetBlock(relation, known ? newest_block : stats_page_of_backend(relation));
+	RelationSetTargetBlock(relation, stats_page_for_row(relation));
 	heap_insert(relation, tuple, GetCurrentCommandId(true), 0, NULL);
 	place->tid = tuple->t_self;
 	place->buffer = InvalidBuffer;

@@ -34,7 +34,10 @@
 /* What it fetches at once, in bytes. */
 #define CACHE_LINE 64
 
-/* A list has room for so many rows at first. */
+/*
+ * A list has room for so many rows at first.  From then on the executor is to hand
+ * over rows as they are: preparing that costs as much as it saves for some rows.
+ */
 #define LIST_ROWS_FIRST 16
 
 /* A list of more rows than this goes to the next stage. */

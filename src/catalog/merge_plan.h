@@ -25,8 +25,8 @@ extern MergePlan *merge_plan_get(Relation relation);
 
 /*
  * merge_plan_open
- *		Opens a table that merges, be it by a trigger.  Raises ERRCODE_WRONG_OBJECT_TYPE for what is
- *		no such table.
+ *		Opens a table that merges, be it by a trigger.  Raises
+ *		ERRCODE_WRONG_OBJECT_TYPE for what is no such table.
  */
 extern Relation merge_plan_open(Oid relid, LOCKMODE lockmode);
 
